@@ -1,0 +1,475 @@
+//! Documents as the Java server writes them: encoded to the byte, and decoded to the same records.
+//!
+//! Metadata is sorted here and unordered there, so the texts in `golden/` have theirs sorted. Like the documents, they
+//! have no newline at their end.
+
+use eurekad_wire::encode::{self, ApplicationsWriter};
+use eurekad_wire::{
+    ActionType, AppName, Applications, DataCenterInfo, Form, Format, InstanceInfo, InstanceStatus, LeaseInfo,
+    Port, ReplicationAction, ReplicationInstance, ReplicationInstanceResponse, ReplicationListResponse,
+    Shown, decode,
+};
+
+macro_rules! golden {
+    ($name:literal) => {
+        include_str!(concat!("golden/", $name))
+    };
+}
+
+/// An instance with everything that a client in a data centre of its own sends.
+fn orders() -> InstanceInfo {
+    let mut info = InstanceInfo::new("ORDERS".into());
+    info.instance_id = Some("web-1.example.com:orders:8080".into());
+    info.host_name = "web-1.example.com".into();
+    info.ip_addr = "10.0.0.11".into();
+    info.port = Port { number: 8080, enabled: true };
+    info.secure_port = Port { number: 8443, enabled: false };
+    info.data_center_info = Some(DataCenterInfo::MyOwn);
+    info.lease_info = Some(LeaseInfo {
+        renewal_interval_secs: 30,
+        duration_secs: 90,
+        registration_timestamp: 1_700_000_000_000,
+        last_renewal_timestamp: 1_700_000_060_000,
+        eviction_timestamp: 0,
+        service_up_timestamp: 1_700_000_000_100,
+    });
+    info.metadata = [("zone".into(), "z1".into()), ("management.port".into(), "9090".into())].into();
+    info.app_group_name = Some("SHOP".into());
+    info.home_page_url = Some("http://web-1.example.com:8080/".into());
+    info.status_page_url = Some("http://web-1.example.com:8080/info".into());
+    info.health_check_url = Some("http://web-1.example.com:8080/health".into());
+    info.vip_address = Some("orders".into());
+    info.secure_vip_address = Some("orders-s".into());
+    info.last_updated_timestamp = 1_700_000_000_200;
+    info.last_dirty_timestamp = Some(1_700_000_000_050);
+    info.action_type = Some(ActionType::Added);
+    info
+}
+
+/// The same host's second instance, without metadata.
+fn orders_2() -> InstanceInfo {
+    InstanceInfo { instance_id: Some("web-2".into()), metadata: Default::default(), ..orders() }
+}
+
+/// An instance in Amazon's data centre, with an override and an auto-scaling group.
+fn pay() -> InstanceInfo {
+    let mut info = InstanceInfo::new("PAY".into());
+    info.host_name = "ec2-1-2-3-4.compute-1.amazonaws.com".into();
+    info.ip_addr = "10.1.2.3".into();
+    info.status = InstanceStatus::Starting;
+    info.overridden_status = InstanceStatus::OutOfService;
+    info.secure_port.enabled = true;
+    let metadata = [
+        ("public-ipv4", "1.2.3.4"),
+        ("accountId", "123456789012"),
+        ("public-hostname", "ec2-1-2-3-4.compute-1.amazonaws.com"),
+        ("instance-id", "i-0abc12345"),
+        ("local-ipv4", "10.1.2.3"),
+        ("instance-type", "m5.large"),
+        ("ami-id", "ami-77"),
+        ("availability-zone", "us-east-1c"),
+    ];
+    info.data_center_info = Some(DataCenterInfo::Amazon(metadata.map(|(k, v)| (k.into(), v.into())).into()));
+    info.health_check_url = Some("http://ec2-1-2-3-4.compute-1.amazonaws.com:7001/h".into());
+    info.secure_health_check_url = Some("https://ec2-1-2-3-4.compute-1.amazonaws.com:7002/h".into());
+    info.vip_address = Some("pay.vip:7001,pay2".into());
+    info.secure_vip_address = Some("pay.svip:7002".into());
+    info.last_updated_timestamp = 1_700_000_000_200;
+    info.last_dirty_timestamp = Some(1_700_000_000_050);
+    info.asg_name = Some("pay-asg-v001".into());
+    info
+}
+
+/// An instance as a server passes it on to another.
+fn replicated() -> InstanceInfo {
+    let mut info = InstanceInfo::new("FOO".into());
+    info.instance_id = Some("foo-1".into());
+    info.host_name = "h1".into();
+    info.ip_addr = "1.1.1.1".into();
+    info.data_center_info = Some(DataCenterInfo::MyOwn);
+    info.lease_info = Some(LeaseInfo {
+        registration_timestamp: 1_700_000_000_100,
+        last_renewal_timestamp: 1_700_000_000_100,
+        service_up_timestamp: 1_700_000_000_100,
+        ..LeaseInfo::default()
+    });
+    info.last_updated_timestamp = 1_700_000_000_101;
+    info.last_dirty_timestamp = Some(1_700_000_000_000);
+    info.action_type = Some(ActionType::Added);
+    info
+}
+
+fn instance(form: Form, info: &InstanceInfo) -> String {
+    text(encode::instance(form, info.into()))
+}
+
+fn applications(form: Form, version: i64, hash_code: &str, apps: &[(&str, &[InstanceInfo])]) -> String {
+    let mut writer = ApplicationsWriter::new(form, version, hash_code);
+    for (name, instances) in apps {
+        writer.application(&AppName::new(name), instances.iter().map(Shown::from));
+    }
+    text(writer.finish())
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("a document is UTF-8")
+}
+
+fn decoded(format: Format, text: &str) -> InstanceInfo {
+    decode::instance(format, text.as_bytes()).expect(text)
+}
+
+fn all(format: Format, text: &str) -> Applications {
+    decode::applications(format, text.as_bytes()).expect(text)
+}
+
+/// G1 and G4. Catalog: E1, E3, E13, E14, E22, E30. Case: P002, P007
+#[test]
+fn an_instance_in_a_data_centre_of_its_own() {
+    for (form, golden) in
+        [(Form::JSON, golden!("g01-instance.json")), (Form::XML, golden!("g04-instance.xml"))]
+    {
+        assert_eq!(instance(form, &orders()), golden);
+        assert_eq!(decoded(form.format, golden), orders());
+    }
+}
+
+/// G2. Catalog: E1, E4, E17, E22, E30
+#[test]
+fn an_instance_without_metadata_carries_the_name_of_javas_empty_map() {
+    let bare = InstanceInfo { metadata: Default::default(), ..orders() };
+    let json = golden!("g01-instance.json").replace(
+        r#"{"management.port":"9090","zone":"z1"}"#,
+        r#"{"@class":"java.util.Collections$EmptyMap"}"#,
+    );
+    assert_eq!(instance(Form::JSON, &bare), json);
+    assert_eq!(decoded(Format::Json, &json), bare);
+    let xml = instance(Form::XML, &bare);
+    assert!(xml.contains("\n  <metadata class=\"java.util.Collections$EmptyMap\"/>\n"), "{xml}");
+    assert_eq!(decoded(Format::Xml, &xml), bare);
+}
+
+/// G3 and G5. Catalog: E3, E10, E11, E30
+#[test]
+fn an_instance_in_amazons_data_centre() {
+    for (form, golden) in [(Form::JSON, golden!("g03-amazon.json")), (Form::XML, golden!("g05-amazon.xml"))] {
+        assert_eq!(instance(form, &pay()), golden);
+        assert_eq!(decoded(form.format, golden), pay());
+    }
+}
+
+/// G6 and G14. Catalog: E30
+#[test]
+fn an_empty_registry() {
+    assert_eq!(applications(Form::JSON, 1, "", &[]), golden!("g06-empty.json"));
+    assert_eq!(applications(Form::XML, 1, "", &[]), golden!("g06-empty.xml"));
+    assert_eq!(
+        applications(Form::JSON, -1, "", &[]),
+        r#"{"applications":{"versions__delta":"-1","apps__hashcode":"","application":[]}}"#
+    );
+    assert_eq!(applications(Form::JSON_COMPACT, 1, "", &[]), golden!("g12-jackson-empty.json"));
+    let empty = Applications { version: 1, hash_code: Some(String::new()), applications: Vec::new() };
+    for (format, golden) in [
+        (Format::Json, golden!("g06-empty.json")),
+        (Format::Xml, golden!("g06-empty.xml")),
+        (Format::Json, golden!("g12-jackson-empty.json")),
+    ] {
+        assert_eq!(all(format, golden), empty);
+    }
+}
+
+/// G7, G8 and G9. Catalog: E1, E8, E18, E30
+#[test]
+fn applications_and_their_instances_are_arrays_however_many_there_are() {
+    let two = [orders(), orders_2()];
+    let one: &[(&str, &[InstanceInfo])] = &[("ORDERS", &[orders()])];
+    let several: &[(&str, &[InstanceInfo])] = &[("ORDERS", &two), ("PAY", &[pay()])];
+    assert_eq!(applications(Form::JSON, 1, "UP_1_", one), golden!("g07-one.json"));
+    assert_eq!(
+        applications(Form::JSON, 7, "STARTING_1_UP_2_", several),
+        golden!("g08-two-applications.json")
+    );
+    let application = encode::application(Form::JSON, &"ORDERS".into(), [Shown::from(&orders())]);
+    assert_eq!(text(application), golden!("g09-application.json"));
+
+    let read = all(Format::Json, golden!("g08-two-applications.json"));
+    assert_eq!((read.version, read.hash_code.as_deref()), (7, Some("STARTING_1_UP_2_")));
+    assert_eq!(read.reconcile_hash_code().to_string(), "STARTING_1_UP_2_");
+    assert_eq!(read.applications[0].instances, two);
+    assert_eq!(read.applications[1].instances, [pay()]);
+    let read = decode::application(Format::Json, golden!("g09-application.json").as_bytes()).unwrap();
+    assert_eq!((read.name.as_str(), read.instances), ("ORDERS", vec![orders()]));
+}
+
+/// G7 as XML, which has no elements for lists. Catalog: E3, E18
+#[test]
+fn applications_in_xml_hold_their_instances_directly() {
+    let xml = applications(Form::XML, 1, "UP_1_", &[("ORDERS", &[orders()])]);
+    let inner = golden!("g04-instance.xml").replace('\n', "\n    ");
+    let expected = format!(
+        "<applications>\n  <versions__delta>1</versions__delta>\n  <apps__hashcode>UP_1_</apps__hashcode>\n  \
+         <application>\n    <name>ORDERS</name>\n    {inner}\n  </application>\n</applications>"
+    );
+    assert_eq!(xml, expected);
+    assert_eq!(all(Format::Xml, &xml), all(Format::Json, golden!("g07-one.json")));
+    let application = text(encode::application(Form::XML, &"ORDERS".into(), [Shown::from(&orders())]));
+    let inner = golden!("g04-instance.xml").replace('\n', "\n  ");
+    assert_eq!(application, format!("<application>\n  <name>ORDERS</name>\n  {inner}\n</application>"));
+}
+
+/// G10 and G11. Catalog: E5, E6, E12, E15, E16, E30. Case: U10
+#[test]
+fn compact_documents_have_their_own_fields_order_and_types() {
+    let json = applications(
+        Form::JSON_COMPACT,
+        7,
+        "STARTING_1_UP_2_",
+        &[("ORDERS", &[orders(), orders_2()]), ("PAY", &[pay()])],
+    );
+    assert_eq!(json, golden!("g10-compact.json"));
+    let xml = applications(Form::XML_COMPACT, 1, "UP_1_", &[("ORDERS", &[orders()])]);
+    assert_eq!(xml, golden!("g11-compact.xml"));
+
+    let read = all(Format::Json, golden!("g10-compact.json"));
+    assert_eq!((read.version, read.hash_code.as_deref()), (7, Some("STARTING_1_UP_2_")));
+    let Some(DataCenterInfo::Amazon(kept)) = &read.applications[1].instances[0].data_center_info else {
+        panic!("not Amazon");
+    };
+    assert_eq!(kept.get("public-hostname").map(|h| &**h), Some("ec2-1-2-3-4.compute-1.amazonaws.com"));
+    assert_eq!(kept.len(), 5);
+    let orders = &all(Format::Xml, golden!("g11-compact.xml")).applications[0].instances[0];
+    assert!(orders.metadata.is_empty() && orders.lease_info.is_none());
+    assert_eq!(orders.id(), "web-1.example.com:orders:8080");
+}
+
+/// G12 and G13. Catalog: E2, E7, E8, E31
+#[test]
+fn what_other_codecs_write_is_read_as_the_same_records() {
+    assert_eq!(decoded(Format::Json, golden!("g12-jackson-instance.json")), orders());
+    assert_eq!(all(Format::Json, golden!("g13-xstream.json")), all(Format::Json, golden!("g07-one.json")));
+}
+
+/// G15. Catalog: E30. Case: P026
+#[test]
+fn metadata_keys_that_are_no_names_are_escaped_as_xstream_does() {
+    let entries = [("a_b", "1"), ("a$b", "2"), ("a b", "3"), ("x<y", "<&>\"'"), ("9z", "é")];
+    let mut info = orders();
+    info.metadata = entries.map(|(k, v)| (k.into(), v.into())).into();
+    let xml = instance(Form::XML, &info);
+    let block = |xml: &str| {
+        let mut lines: Vec<_> = xml.lines().filter(|l| l.starts_with("    <")).map(str::to_owned).collect();
+        lines.retain(|l| golden!("g15-keys.xml").contains(l.as_str()));
+        lines.sort();
+        lines
+    };
+    assert_eq!(block(&xml), block(golden!("g15-keys.xml")));
+    assert_eq!(block(&xml).len(), entries.len());
+    assert_eq!(decoded(Format::Xml, &xml), info);
+    let json = instance(Form::JSON, &info);
+    assert!(json.contains(r#""metadata":{"9z":"é","a b":"3","a$b":"2","a_b":"1","x<y":"<&>\"'"}"#), "{json}");
+    assert_eq!(decoded(Format::Json, &json), info);
+}
+
+fn item(
+    action: ReplicationAction,
+    id: &str,
+    timestamp: Option<i64>,
+    overridden: Option<&str>,
+    status: Option<&str>,
+) -> ReplicationInstance {
+    ReplicationInstance {
+        last_dirty_timestamp: timestamp,
+        overridden_status: overridden.map(Into::into),
+        status: status.map(Into::into),
+        ..ReplicationInstance::new(action, "FOO".into(), id)
+    }
+}
+
+/// G16. Catalog: E9, E30
+#[test]
+fn batches_carry_what_each_action_needs() {
+    use ReplicationAction::{Cancel, DeleteStatusOverride, Heartbeat, Register, StatusUpdate};
+    let (t0, t1) = (Some(1_700_000_000_000), Some(1_700_000_000_500));
+    let mut register = item(Register, "foo-1", t0, None, Some("UP"));
+    register.instance_info = Some(replicated());
+    for (items, golden) in [
+        (vec![register], golden!("g16-register.json")),
+        (
+            vec![
+                item(Heartbeat, "foo-1", t1, Some("OUT_OF_SERVICE"), Some("OUT_OF_SERVICE")),
+                item(Heartbeat, "foo-2", t0, None, Some("UP")),
+            ],
+            golden!("g16-heartbeat.json"),
+        ),
+        (
+            vec![
+                item(StatusUpdate, "foo-1", t1, None, Some("OUT_OF_SERVICE")),
+                item(DeleteStatusOverride, "foo-3", t1, None, Some("UP")),
+            ],
+            golden!("g16-status.json"),
+        ),
+        (vec![item(Cancel, "foo-1", None, None, None)], golden!("g16-cancel.json")),
+    ] {
+        assert_eq!(text(encode::replication_list(&items)), golden);
+        let read = decode::replication_list(golden.as_bytes()).unwrap().items;
+        assert_eq!(read.into_iter().collect::<Result<Vec<_>, _>>(), Ok(items));
+    }
+}
+
+/// G17. Catalog: E9, E30
+#[test]
+fn the_answer_to_a_batch() {
+    let mut newer = replicated();
+    newer.lease_info = newer.lease_info.map(|l| LeaseInfo { last_renewal_timestamp: 1_700_000_150_000, ..l });
+    let answer = |status_code, response_entity| ReplicationInstanceResponse { status_code, response_entity };
+    let response = ReplicationListResponse {
+        responses: vec![answer(200, None), answer(404, None), answer(409, Some(newer))],
+    };
+    let golden = golden!("g17-response.json");
+    assert_eq!(text(encode::replication_response(Format::Json, &response)), golden);
+    assert_eq!(decode::replication_response(golden.as_bytes()), Ok(response));
+}
+
+#[test]
+fn the_answer_to_a_batch_in_xml() {
+    let answer = |status_code, response_entity| ReplicationInstanceResponse { status_code, response_entity };
+    let mut response = ReplicationListResponse { responses: vec![answer(200, None)] };
+    assert_eq!(
+        text(encode::replication_response(Format::Xml, &response)),
+        "<com.netflix.eureka.cluster.protocol.ReplicationListResponse>\n  \
+           <responseList>\n    \
+             <com.netflix.eureka.cluster.protocol.ReplicationInstanceResponse>\n      \
+               <statusCode>200</statusCode>\n    \
+             </com.netflix.eureka.cluster.protocol.ReplicationInstanceResponse>\n  \
+           </responseList>\n\
+         </com.netflix.eureka.cluster.protocol.ReplicationListResponse>"
+    );
+    response.responses = vec![answer(409, Some(replicated()))];
+    let xml = text(encode::replication_response(Format::Xml, &response));
+    let fields = instance(Form::XML, &replicated());
+    let fields = fields.strip_prefix("<instance>\n").unwrap().strip_suffix("\n</instance>").unwrap();
+    let entity = format!(
+        "\n      <responseEntity class=\"com.netflix.appinfo.InstanceInfo\">\n      {}\n      </responseEntity>\n",
+        fields.replace('\n', "\n      ")
+    );
+    assert!(xml.contains(&entity), "{xml}");
+    response.responses.clear();
+    assert!(text(encode::replication_response(Format::Xml, &response)).contains("\n  <responseList/>\n"));
+}
+
+/// G18. Catalog: E30
+#[test]
+fn a_delta_shows_a_deleted_instance_with_its_last_status_and_the_time_of_its_end() {
+    let mut info = InstanceInfo::new("BAR".into());
+    info.host_name = "h3".into();
+    info.ip_addr = "10.0.0.3".into();
+    info.data_center_info = Some(DataCenterInfo::MyOwn);
+    info.metadata = [("a", "1"), ("b", "2"), ("c", "")].map(|(k, v)| (k.into(), v.into())).into();
+    info.last_updated_timestamp = 1_700_000_009_000;
+    info.last_dirty_timestamp = Some(1_700_000_002_000);
+    info.action_type = Some(ActionType::Deleted);
+    info.lease_info = Some(LeaseInfo {
+        registration_timestamp: 1_700_000_003_000,
+        last_renewal_timestamp: 1_700_000_003_000,
+        eviction_timestamp: 1_700_000_009_000,
+        service_up_timestamp: 1_700_000_001_000,
+        ..LeaseInfo::default()
+    });
+    assert_eq!(
+        applications(Form::JSON, 9, "UP_2_", &[("BAR", std::slice::from_ref(&info))]),
+        golden!("g18-delta.json")
+    );
+    assert_eq!(all(Format::Json, golden!("g18-delta.json")).applications[0].instances, [info]);
+}
+
+/// G19. Catalog: E30
+#[test]
+fn an_instance_fits_into_documents_of_another_kind() {
+    let element = encode::instance_element_xml("instanceInfo", 1, Shown::from(&orders()));
+    let inner = golden!("g04-instance.xml").replace('\n', "\n  ");
+    let expected = format!("  {inner}")
+        .replace("<instance>", "<instanceInfo>")
+        .replace("</instance>", "</instanceInfo>");
+    assert_eq!(element, expected);
+    let json = text(encode::instance_fields_json(Shown::from(&orders())));
+    assert_eq!(format!("{{\"instance\":{json}}}"), golden!("g01-instance.json"));
+}
+
+/// A strict client refuses a whole registry for one key it does not know. Catalog: E33
+#[test]
+fn no_document_holds_a_key_that_eureka_does_not_know() {
+    let mut info = InstanceInfo { sid: Some("s".into()), ..orders() };
+    info.secure_health_check_url = Some("u".into());
+    info.asg_name = Some("g".into());
+    let known = "instanceId hostName app ipAddr sid status overriddenStatus port securePort countryId \
+                 dataCenterInfo leaseInfo metadata appGroupName homePageUrl statusPageUrl healthCheckUrl \
+                 secureHealthCheckUrl vipAddress secureVipAddress isCoordinatingDiscoveryServer \
+                 lastUpdatedTimestamp lastDirtyTimestamp actionType asgName";
+    let json: serde_json::Value = serde_json::from_str(&instance(Form::JSON, &info)).unwrap();
+    let mut keys: Vec<&str> = json["instance"].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut known: Vec<&str> = known.split_whitespace().collect();
+    keys.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(keys, known);
+    let xml = instance(Form::XML, &info);
+    let mut names: Vec<&str> = xml
+        .lines()
+        .filter_map(|l| l.strip_prefix("  <"))
+        .filter(|l| !l.starts_with('/'))
+        .map(|l| l.split(['>', ' ']).next().unwrap())
+        .collect();
+    names.sort_unstable();
+    let mut known: Vec<_> =
+        known.iter().map(|k| if *k == "overriddenStatus" { "overriddenstatus" } else { k }).collect();
+    known.sort_unstable();
+    assert_eq!(names, known);
+}
+
+/// What Spring's client of today sends. Catalog: E34
+#[test]
+fn springs_registration_with_nulls_booleans_and_numbers_is_read() {
+    let info = decoded(Format::Json, golden!("spring-register.json"));
+    let mut expected = InstanceInfo::new("MYSVC".into());
+    expected.instance_id = Some("10.0.0.5:mysvc:18790".into());
+    expected.host_name = "localhost".into();
+    expected.ip_addr = "10.0.0.5".into();
+    expected.port = Port { number: 18790, enabled: true };
+    expected.secure_port = Port { number: 443, enabled: false };
+    expected.data_center_info = Some(DataCenterInfo::MyOwn);
+    expected.lease_info = Some(LeaseInfo::default());
+    expected.metadata = [("management.port".into(), "18790".into())].into();
+    expected.home_page_url = Some("http://localhost:18790/".into());
+    expected.status_page_url = Some("http://localhost:18790/actuator/info".into());
+    expected.health_check_url = Some("http://localhost:18790/actuator/health".into());
+    expected.vip_address = Some("mysvc".into());
+    expected.secure_vip_address = Some("mysvc".into());
+    expected.last_updated_timestamp = 1_700_000_000_000;
+    expected.last_dirty_timestamp = Some(1_700_000_001_000);
+    assert_eq!(info, expected);
+}
+
+/// The body of a hand-made client. Case: P004
+#[test]
+fn a_registration_with_a_bare_port_and_no_class_is_read() {
+    let body = r#"{"instance":{"instanceId":"a","app":"ORDERS","hostName":"n1.test","ipAddr":"10.9.0.1",
+        "status":"UP","port":8080,"vipAddress":"orders","dataCenterInfo":{"name":"MyOwn"}}}"#;
+    let info = decoded(Format::Json, body);
+    assert_eq!(info.port, Port { number: 8080, enabled: true });
+    assert_eq!(info.data_center_info, Some(DataCenterInfo::MyOwn));
+    let json = instance(Form::JSON, &info);
+    assert!(json.contains(r#""port":{"$":8080,"@enabled":"true"}"#), "{json}");
+}
+
+#[test]
+fn an_instance_without_host_and_address_has_null_in_json_and_no_element_in_xml() {
+    let info = InstanceInfo::new("A".into());
+    for form in [Form::JSON, Form::JSON_COMPACT] {
+        let json = instance(form, &info);
+        assert!(json.contains(r#""hostName":null"#) && json.contains(r#""ipAddr":null"#), "{json}");
+    }
+    for form in [Form::XML, Form::XML_COMPACT] {
+        let xml = instance(form, &info);
+        assert!(!xml.contains("hostName") && !xml.contains("ipAddr"), "{xml}");
+    }
+    assert!(instance(Form::JSON, &info).contains(r#""lastDirtyTimestamp":"0""#));
+}

@@ -1,0 +1,69 @@
+//! An encoded document, plain and compressed.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tokio::sync::OnceCell;
+
+use crate::blocking::off_thread;
+
+/// From this many bytes on, compression runs on the blocking pool.
+const LARGE: usize = 64 * 1024;
+
+/// An encoded document. Cheap to clone; compressed once, when first asked for.
+#[derive(Debug, Clone)]
+pub struct Payload(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    plain: Bytes,
+    gzip: OnceCell<Bytes>,
+}
+
+impl Payload {
+    /// A document as it goes over the wire.
+    pub fn new(plain: impl Into<Bytes>) -> Self {
+        Self(Arc::new(Inner { plain: plain.into(), gzip: OnceCell::new() }))
+    }
+
+    /// The document as it is.
+    pub fn plain(&self) -> Bytes {
+        self.0.plain.clone()
+    }
+
+    /// The document as one gzip member.
+    pub async fn gzip(&self) -> Bytes {
+        let compressed = self.0.gzip.get_or_init(|| async {
+            let plain = self.plain();
+            if plain.len() < LARGE {
+                return compress(&plain);
+            }
+            off_thread(move || compress(&plain)).await
+        });
+        compressed.await.clone()
+    }
+
+    /// Its length in bytes, uncompressed.
+    pub fn len(&self) -> usize {
+        self.0.plain.len()
+    }
+
+    /// Whether it is empty, which no document of Eureka's is.
+    pub fn is_empty(&self) -> bool {
+        self.0.plain.is_empty()
+    }
+
+    /// What it takes in memory, about: a registry compresses to a tenth, and some for the bookkeeping.
+    pub(super) fn weight(&self) -> usize {
+        self.len() + self.len() / 8 + 256
+    }
+}
+
+fn compress(plain: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 8 + 64), Compression::default());
+    encoder.write_all(plain).expect("writing to memory cannot fail");
+    encoder.finish().expect("writing to memory cannot fail").into()
+}

@@ -1,0 +1,144 @@
+//! What peers send: `POST peerreplication/batch/`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use eurekad_wire::{
+    DecodeError, Form, Format, InstanceInfo, InstanceStatus, ReplicationAction, ReplicationInstance,
+    ReplicationInstanceResponse, ReplicationListResponse, decode, encode,
+};
+
+use super::body::{self, Limit};
+use super::reject::Reject;
+use super::{Api, negotiate, register};
+use crate::blocking::off_thread;
+use crate::cache::Payload;
+use crate::registry::{
+    Cancellation, Heartbeat, HeartbeatOutcome, Origin, Registered, Registration, StatusChange,
+};
+
+/// After so many items other tasks get their turn.
+const ITEMS_AT_A_STRETCH: usize = 256;
+
+/// Batches of this many bytes and more are decoded on the blocking pool.
+const LARGE: usize = 512 * 1024;
+
+/// `POST peerreplication/batch/`: 200 with one answer per item, in order.
+///
+/// **Compat:** the replication header is implied. Where Java refuses a whole batch for one bad item, or reports a
+/// refused registration as done, each item here has its own, true code.
+pub(super) async fn apply(
+    State(api): State<Arc<Api>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Reject> {
+    let format = body::format(&headers)?;
+    let http = &api.settings.http;
+    let limit = Limit {
+        bytes: http.max_batch_bytes,
+        setting: "eurekad.limits.batch-bytes",
+        timeout: http.body_timeout,
+    };
+    let bytes = body::read(&headers, body, limit, &api.metrics).await?;
+    let wanted = negotiate::wanted(&headers)?;
+    let list = match format {
+        Format::Xml => Err(DecodeError::new("", "a batch is JSON")),
+        Format::Json if bytes.len() < LARGE => decode::replication_list(&bytes),
+        Format::Json => off_thread(move || decode::replication_list(&bytes)).await,
+    };
+    let list = list.map_err(|e| {
+        api.metrics.bodies_unreadable.inc();
+        Reject::unreadable(format, &e)
+    })?;
+    let mut responses = Vec::with_capacity(list.items.len());
+    for (n, item) in list.items.into_iter().enumerate() {
+        if n % ITEMS_AT_A_STRETCH == ITEMS_AT_A_STRETCH - 1 {
+            tokio::task::yield_now().await;
+        }
+        responses.push(match item {
+            Ok(item) => apply_item(&api, item),
+            Err(e) => {
+                tracing::warn!(item = n, error = %e, "a replicated item cannot be read");
+                code(StatusCode::BAD_REQUEST)
+            }
+        });
+    }
+    let body = encode::replication_response(wanted.form.format, &ReplicationListResponse { responses });
+    let mut wanted = wanted;
+    wanted.form = Form { format: wanted.form.format, ..Form::JSON };
+    Ok(wanted.answer(&Payload::new(body)).await)
+}
+
+fn apply_item(api: &Api, item: ReplicationInstance) -> ReplicationInstanceResponse {
+    let ReplicationInstance { app_name: app, id, last_dirty_timestamp, overridden_status, .. } = item;
+    let (origin, app) = (Origin::Replica, &app);
+    let word = |word: Option<Box<str>>| word.as_deref().map(str::parse::<InstanceStatus>).transpose();
+    match item.action {
+        ReplicationAction::Register => match item.instance_info {
+            Some(info) => register_item(api, info, app),
+            None => code(StatusCode::BAD_REQUEST),
+        },
+        ReplicationAction::Heartbeat => {
+            let Ok(overridden) = word(overridden_status) else { return code(StatusCode::BAD_REQUEST) };
+            let beat = Heartbeat { last_dirty: last_dirty_timestamp, overridden };
+            match api.registry.heartbeat(app, &id, beat, origin) {
+                HeartbeatOutcome::Renewed => code(StatusCode::OK),
+                HeartbeatOutcome::NotFound
+                | HeartbeatOutcome::MustRegister
+                | HeartbeatOutcome::SenderIsNewer => code(StatusCode::NOT_FOUND),
+                HeartbeatOutcome::SenderIsOlder(ours) => conflict(&ours),
+            }
+        }
+        ReplicationAction::Cancel => match api.registry.cancel(app, &id, origin) {
+            Cancellation::Cancelled => code(StatusCode::OK),
+            Cancellation::NotFound => code(StatusCode::NOT_FOUND),
+        },
+        ReplicationAction::StatusUpdate => match word(item.status) {
+            _ if api.registry.instance(app, &id).is_none() => code(StatusCode::NOT_FOUND),
+            Ok(Some(status)) => {
+                changed(api.registry.override_status(app, &id, status, last_dirty_timestamp, origin))
+            }
+            Ok(None) | Err(_) => code(StatusCode::BAD_REQUEST),
+        },
+        ReplicationAction::DeleteStatusOverride => match word(item.status) {
+            _ if api.registry.instance(app, &id).is_none() => code(StatusCode::NOT_FOUND),
+            Ok(status) => {
+                let value = status.unwrap_or(InstanceStatus::Unknown);
+                changed(api.registry.clear_override(app, &id, value, last_dirty_timestamp, origin))
+            }
+            Err(_) => code(StatusCode::BAD_REQUEST),
+        },
+    }
+}
+
+fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> ReplicationInstanceResponse {
+    if let Err(sentence) = register::check(&info, app, api.settings.http.require_amazon_instance_id) {
+        tracing::warn!(%app, id = info.id(), reason = sentence, "a replicated registration is refused");
+        return code(StatusCode::BAD_REQUEST);
+    }
+    match api.registry.register(info, Origin::Replica) {
+        Registration::New | Registration::Replaced | Registration::KeptNewer => code(StatusCode::OK),
+        Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
+    }
+}
+
+fn changed(outcome: StatusChange) -> ReplicationInstanceResponse {
+    code(match outcome {
+        StatusChange::Changed | StatusChange::Unchanged => StatusCode::OK,
+        StatusChange::NotFound => StatusCode::NOT_FOUND,
+        StatusChange::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+    })
+}
+
+fn conflict(ours: &Registered) -> ReplicationInstanceResponse {
+    let mut info = (*ours.info).clone();
+    info.lease_info = Some(ours.lease.to_info());
+    ReplicationInstanceResponse { status_code: StatusCode::CONFLICT.as_u16(), response_entity: Some(info) }
+}
+
+fn code(status: StatusCode) -> ReplicationInstanceResponse {
+    ReplicationInstanceResponse { status_code: status.as_u16(), response_entity: None }
+}

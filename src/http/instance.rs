@@ -1,0 +1,175 @@
+//! One instance: show, renew, cancel, set its status or metadata.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use eurekad_wire::{InstanceStatus, Metadata, Shown, encode, first_unwritable};
+
+use super::negotiate;
+use super::paths::{InstancePath, NamePath};
+use super::query::Query;
+use super::reject::Reject;
+use super::{Api, origin};
+use crate::cache::Payload;
+use crate::registry::{Cancellation, Heartbeat, HeartbeatOutcome, Origin, Registered, StatusChange};
+
+/// `GET apps/{app}/{id}`. Not cached, and not behind the gate.
+pub(super) async fn show(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    headers: HeaderMap,
+) -> Result<Response, Reject> {
+    document(&headers, StatusCode::OK, api.registry.instance(&app, &id)).await
+}
+
+/// `GET instances/{id}`
+pub(super) async fn find(
+    State(api): State<Arc<Api>>,
+    NamePath(id): NamePath,
+    headers: HeaderMap,
+) -> Result<Response, Reject> {
+    document(&headers, StatusCode::OK, api.registry.find(&id)).await
+}
+
+async fn document(
+    headers: &HeaderMap,
+    status: StatusCode,
+    found: Option<Registered>,
+) -> Result<Response, Reject> {
+    let wanted = negotiate::wanted(headers)?;
+    let entry = found.ok_or(Reject::NotFound)?;
+    let shown = Shown { info: &entry.info, lease: Some(entry.lease.to_info()) };
+    // **Compat:** one instance is always shown in full.
+    let form = eurekad_wire::Form { format: wanted.form.format, detail: eurekad_wire::Detail::Full };
+    let mut response = wanted.answer(&Payload::new(encode::instance(form, shown))).await;
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// `PUT apps/{app}/{id}`: 200, or 404 when the client has to register, or 409 with the record here.
+///
+/// **Compat:** the parameter `status` is read by nobody. All answers but the 409 are empty.
+pub(super) async fn heartbeat(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, Reject> {
+    let origin = origin(&headers, Origin::Client);
+    let overridden = match origin {
+        Origin::Replica => {
+            query.first("overriddenstatus").map(|word| status_word(&headers, word)).transpose()?
+        }
+        Origin::Client | Origin::Operator | Origin::Sync | Origin::Evictor => None,
+    };
+    let beat = Heartbeat { last_dirty: query.last_dirty(&headers)?, overridden };
+    match api.registry.heartbeat(&app, &id, beat, origin) {
+        HeartbeatOutcome::Renewed => Ok(StatusCode::OK.into_response()),
+        HeartbeatOutcome::NotFound | HeartbeatOutcome::MustRegister | HeartbeatOutcome::SenderIsNewer => {
+            Err(Reject::NotFound)
+        }
+        HeartbeatOutcome::SenderIsOlder(ours) => document(&headers, StatusCode::CONFLICT, Some(ours)).await,
+    }
+}
+
+/// `DELETE apps/{app}/{id}`
+pub(super) async fn cancel(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    headers: HeaderMap,
+) -> Result<StatusCode, Reject> {
+    match api.registry.cancel(&app, &id, origin(&headers, Origin::Client)) {
+        Cancellation::Cancelled => Ok(StatusCode::OK),
+        Cancellation::NotFound => Err(Reject::NotFound),
+    }
+}
+
+/// `PUT apps/{app}/{id}/status?value=`
+///
+/// **Compat:** an unknown instance is 404 whatever else is wrong. A missing or unknown value is a 500 in Java.
+pub(super) async fn set_status(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<StatusCode, Reject> {
+    if api.registry.instance(&app, &id).is_none() {
+        return Err(Reject::NotFound);
+    }
+    let status = match query.first("value") {
+        Some(word) => status_word(&headers, word)?,
+        None => return Err(bad_status(&headers, "value is missing".to_owned())),
+    };
+    let dirty = query.last_dirty(&headers)?;
+    let origin = origin(&headers, Origin::Operator);
+    changed(&headers, &api, api.registry.override_status(&app, &id, status, dirty, origin))
+}
+
+/// `DELETE apps/{app}/{id}/status?value=`
+pub(super) async fn clear_status(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<StatusCode, Reject> {
+    if api.registry.instance(&app, &id).is_none() {
+        return Err(Reject::NotFound);
+    }
+    let value = query.first("value").map(|word| status_word(&headers, word)).transpose()?;
+    let dirty = query.last_dirty(&headers)?;
+    let origin = origin(&headers, Origin::Operator);
+    let value = value.unwrap_or(InstanceStatus::Unknown);
+    changed(&headers, &api, api.registry.clear_override(&app, &id, value, dirty, origin))
+}
+
+/// `PUT apps/{app}/{id}/metadata?key=value…`
+///
+/// **Compat:** of a repeated key the first value counts; the replication header is ignored.
+pub(super) async fn set_metadata(
+    State(api): State<Arc<Api>>,
+    InstancePath { app, id }: InstancePath,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<StatusCode, Reject> {
+    if api.registry.instance(&app, &id).is_none() {
+        return Err(Reject::NotFound);
+    }
+    let mut changes = Metadata::new();
+    for (key, value) in query.into_pairs() {
+        if key.is_empty() {
+            return Err(Reject::bad_request(
+                &headers,
+                "bad metadata",
+                "a key is empty, which XML cannot hold",
+            ));
+        }
+        if let Some(c) = first_unwritable(&key).or_else(|| first_unwritable(&value)) {
+            let detail = format!("{key:?}: the character U+{:04X} cannot stand in XML", u32::from(c));
+            return Err(Reject::bad_request(&headers, "bad metadata", detail));
+        }
+        changes.entry(key.into()).or_insert_with(|| value.into());
+    }
+    changed(&headers, &api, api.registry.update_metadata(&app, &id, changes, Origin::Operator))
+}
+
+fn changed(headers: &HeaderMap, api: &Api, outcome: StatusChange) -> Result<StatusCode, Reject> {
+    match outcome {
+        StatusChange::Changed | StatusChange::Unchanged => Ok(StatusCode::OK),
+        StatusChange::NotFound => Err(Reject::NotFound),
+        StatusChange::TooLarge => Err(Reject::too_large(
+            headers,
+            "eurekad.limits.metadata-bytes",
+            api.settings.registry.max_metadata_bytes,
+        )),
+    }
+}
+
+fn status_word(headers: &HeaderMap, word: &str) -> Result<InstanceStatus, Reject> {
+    word.parse().map_err(|e| bad_status(headers, format!("{word:?}: {e}")))
+}
+
+fn bad_status(headers: &HeaderMap, detail: String) -> Reject {
+    Reject::bad_request(headers, "bad status", detail)
+}

@@ -1,0 +1,128 @@
+//! The Eureka API over HTTP: routes, negotiation, limits, and which outcome is which status code.
+//!
+//! Handlers hold no state of their own: they read a request, call the registry or the cache once, and write the
+//! answer. Eureka's quirks of status codes, empty bodies and headers are visible here and nowhere else.
+
+mod batch;
+mod body;
+mod gate;
+mod instance;
+mod negotiate;
+mod paths;
+mod query;
+mod reads;
+mod register;
+mod reject;
+mod status;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use tower::ServiceExt;
+
+pub use gate::Gate;
+pub use paths::normalise;
+pub(crate) use status::without_credentials;
+
+use crate::cache::ResponseCache;
+use crate::clock::{Clock, Tick};
+use crate::registry::{Origin, Registry};
+use crate::settings::Settings;
+use crate::telemetry::HttpMetrics;
+
+/// The header by which one server tells another that a call is a copy of one it has had already.
+///
+/// **Compat:** only the exact value `true` counts.
+pub const REPLICATION_HEADER: &str = "x-netflix-discovery-replication";
+
+/// What the handlers need of a node.
+#[derive(Debug)]
+pub struct Api {
+    /// Time.
+    pub clock: Clock,
+    /// When the node started.
+    pub started: Tick,
+    /// The port it listens on, 0 before it does.
+    pub port: u16,
+    /// All settings.
+    pub settings: Settings,
+    /// The registry.
+    pub registry: Arc<Registry>,
+    /// The response cache.
+    pub cache: ResponseCache,
+    /// Whether reads are answered.
+    pub gate: Gate,
+    /// What was refused.
+    pub metrics: HttpMetrics,
+}
+
+/// The Eureka API, at `/eureka`, `/eureka/v2` and `/v2`.
+///
+/// **Compat:** Spring serves the first two, Netflix's web archive the last two, depending on where it is mounted.
+pub fn routes(api: Arc<Api>) -> Router {
+    let eureka = endpoints().with_state(api);
+    Router::new().nest("/eureka/v2", eureka.clone()).nest("/eureka", eureka.clone()).nest("/v2", eureka)
+}
+
+fn endpoints() -> Router<Arc<Api>> {
+    Router::new()
+        .route("/apps", get(reads::all))
+        .route("/apps/delta", get(reads::delta))
+        .route("/apps/{app}", get(reads::application).post(register::register))
+        .route("/apps/{app}/{id}", get(instance::show).put(instance::heartbeat).delete(instance::cancel))
+        .route("/apps/{app}/{id}/status", put(instance::set_status).delete(instance::clear_status))
+        .route("/apps/{app}/{id}/metadata", put(instance::set_metadata))
+        .route("/instances/{id}", get(instance::find))
+        .route("/vips/{vip}", get(reads::vip))
+        .route("/svips/{vip}", get(reads::secure_vip))
+        .route("/peerreplication/batch", post(batch::apply))
+        .route("/asg/{name}/status", put(asg_status))
+        .route("/status", get(status::status))
+        .route("/serverinfo/statusoverrides", get(status::overrides))
+}
+
+/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, and
+/// `OPTIONS`.
+pub fn front(context_path: &str, routes: Router) -> Router {
+    let context_path: Arc<str> = context_path.into();
+    Router::new().fallback(move |request: Request| {
+        let (context_path, routes) = (Arc::clone(&context_path), routes.clone());
+        async move { dispatch(&context_path, routes, request).await }
+    })
+}
+
+async fn dispatch(context_path: &str, routes: Router, mut request: Request) -> Response {
+    if !paths::normalise(context_path, request.uri_mut()) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let options = request.method() == Method::OPTIONS;
+    let mut response = routes.oneshot(request).await.into_response();
+    // **Compat:** Java answers OPTIONS 200 with `Allow` and a description that no client reads. The router knows
+    // the methods of a path when it refuses one.
+    if options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        *response.status_mut() = StatusCode::OK;
+    }
+    response
+}
+
+/// Who a call comes from, by its replication header.
+fn origin(headers: &HeaderMap, otherwise: Origin) -> Origin {
+    match headers.get(REPLICATION_HEADER) {
+        Some(value) if value.as_bytes() == b"true" => Origin::Replica,
+        Some(_) | None => otherwise,
+    }
+}
+
+/// **Compat:** auto-scaling groups belong to Amazon's own registry; any other answers 400.
+async fn asg_status() -> StatusCode {
+    StatusCode::BAD_REQUEST
+}
+
+/// A body with its content type.
+fn with_type(content_type: &'static str, body: impl Into<axum::body::Body>) -> Response {
+    ([(header::CONTENT_TYPE, content_type)], body.into()).into_response()
+}

@@ -1,0 +1,26 @@
+//! eurekad: a Eureka-compatible service registry.
+//!
+//! The modules, from the bottom up; each uses only those above it in this list.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`clock`] | wall time for the wire, monotonic time for decisions |
+//! | [`settings`] | every setting, its name and its default |
+//! | [`telemetry`] | logs and counters |
+//! | [`registry`] | leases, overrides, the change log, eviction |
+//! | [`cache`] | encoded documents |
+//! | [`http`] | the Eureka API |
+//! | [`ops`] | what people use: health, metrics, the page at `/` |
+//! | [`node`] | one running node |
+//! | [`cli`] | the command line |
+
+mod blocking;
+pub mod cache;
+pub mod cli;
+pub mod clock;
+pub mod http;
+pub mod node;
+pub mod ops;
+pub mod registry;
+pub mod settings;
+pub mod telemetry;

@@ -1,0 +1,7 @@
+//! The eurekad program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    eurekad::cli::main(std::env::args())
+}

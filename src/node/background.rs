@@ -1,0 +1,126 @@
+//! The work that a node does by itself.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use tokio::time::{MissedTickBehavior, sleep};
+
+use super::Node;
+use crate::clock::Clock;
+use crate::registry::{Evictor, RENEWAL_WINDOW, SelfPreservationState};
+use crate::settings::RenewalAccounting;
+
+impl Node {
+    pub(super) fn start_background(&self, chance: SmallRng) {
+        let timers = &self.api.settings.timers;
+        self.spawn("eviction", self.eviction(timers.eviction, chance));
+        let registry = Arc::clone(self.registry());
+        self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
+        let registry = Arc::clone(self.registry());
+        self.every("renewal-window", RENEWAL_WINDOW, move || registry.end_renewal_window());
+        if self.api.settings.registry.accounting == RenewalAccounting::GlobalInterval {
+            let registry = Arc::clone(self.registry());
+            self.every("renewal-threshold", timers.renewal_threshold, move || {
+                registry.update_renewal_threshold();
+            });
+        }
+        if self.api.settings.cache.use_read_only {
+            self.spawn("cache-refresh", self.cache_refresh(self.api.settings.cache.update_interval));
+        }
+    }
+
+    fn eviction(&self, interval: Duration, chance: SmallRng) -> impl Future<Output = ()> + Send + 'static {
+        let registry = Arc::clone(self.registry());
+        let mut evictor = Evictor::new(interval, chance);
+        async move {
+            let mut ticks = ticks(interval);
+            let mut protected_before = false;
+            loop {
+                ticks.tick().await;
+                let pass = evictor.run(&registry);
+                let decided = &pass.self_preservation;
+                let protected = decided.state == SelfPreservationState::Protecting;
+                if protected && !protected_before {
+                    tracing::warn!(overdue = pass.overdue, "self-preservation is {decided}");
+                } else if protected_before && !protected {
+                    tracing::info!("self-preservation is {decided}");
+                }
+                protected_before = protected;
+            }
+        }
+    }
+
+    /// **Compat:** Java's read-only cache is renewed at whole multiples of the interval, so that all servers of a
+    /// cluster change what they show at about the same moment.
+    fn cache_refresh(&self, interval: Duration) -> impl Future<Output = ()> + Send + 'static {
+        let api = Arc::clone(&self.api);
+        async move {
+            loop {
+                sleep(until_next_multiple(&api.clock, interval)).await;
+                api.cache.refresh().await;
+            }
+        }
+    }
+
+    fn every(&self, name: &'static str, interval: Duration, mut work: impl FnMut() + Send + 'static) {
+        self.spawn(name, async move {
+            let mut ticks = ticks(interval);
+            loop {
+                ticks.tick().await;
+                work();
+            }
+        });
+    }
+
+    /// Runs a task until the node stops. If it panics, the node stops and fails.
+    fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let (stop, failed) = (self.stop.clone(), self.failed.clone());
+        let task = tokio::spawn({
+            let stop = stop.clone();
+            async move {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = work => {}
+                }
+            }
+        });
+        self.tasks.spawn(async move {
+            if let Err(e) = task.await
+                && e.is_panic()
+            {
+                tracing::error!(task = name, "a background task panicked; stopping");
+                failed.cancel();
+                stop.cancel();
+            }
+        });
+    }
+}
+
+/// Ticks from one interval after now. After a stall the next tick comes a whole interval later, not in a burst.
+fn ticks(interval: Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks.reset();
+    ticks
+}
+
+fn until_next_multiple(clock: &Clock, interval: Duration) -> Duration {
+    let interval = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX).max(1);
+    let into = clock.epoch_millis().rem_euclid(interval);
+    Duration::from_millis(u64::try_from(interval - into).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_cache_is_renewed_at_whole_multiples_of_the_interval() {
+        let clock = Clock::simulated(1_700_000_000_250);
+        assert_eq!(until_next_multiple(&clock, Duration::from_secs(1)), Duration::from_millis(750));
+        let clock = Clock::simulated(1_700_000_001_000);
+        assert_eq!(until_next_multiple(&clock, Duration::from_secs(1)), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,58 @@
+//! What people and their tools use beside the Eureka API: health, metrics, the page at `/`.
+
+mod page;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry as Names;
+
+use crate::http::Api;
+
+/// What the handlers need of a node.
+#[derive(Debug)]
+pub struct Ops {
+    /// The API's parts.
+    pub api: Arc<Api>,
+    /// The names of all counters.
+    pub names: Names,
+}
+
+/// `/`, `/health/live`, `/health/ready` and `/metrics`.
+pub fn routes(ops: Arc<Ops>) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/health/live", get(live))
+        .route("/health/ready", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(ops)
+}
+
+/// 200 as long as the process answers at all.
+async fn live() -> &'static str {
+    "live\n"
+}
+
+/// 200 while the node takes traffic, else 503: for balancers.
+async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
+    if ops.api.gate.is_open() {
+        (StatusCode::OK, "ready\n")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: reads of the registry are not answered yet\n")
+    }
+}
+
+/// Counters and gauges, as Prometheus reads them. Gauges are computed when they are asked for.
+async fn metrics(State(ops): State<Arc<Ops>>) -> Response {
+    let mut text = String::new();
+    if encode(&mut text, &ops.names).is_err() {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
+    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
+        .into_response()
+}

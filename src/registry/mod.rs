@@ -1,0 +1,272 @@
+//! The registry: leases, overrides, what changed, and who is overdue. The only owner of instance state.
+//!
+//! It does no IO, spawns nothing and knows neither HTTP nor encodings. One lock guards its state, is held for
+//! microseconds and never across an `.await`. A renewal takes it for reading only; what it changes is atomic.
+//!
+//! Every change has a version and stands in the change log; whoever follows the registry pulls it from there.
+
+mod change_log;
+mod content;
+mod evict;
+mod lease;
+mod operations;
+mod outcome;
+mod recent;
+mod renewals;
+mod self_preservation;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use eurekad_wire::{AppName, InstanceId};
+
+pub use change_log::{Change, LocalVersions};
+pub use content::{Content, Group, Scope, Stamp};
+pub use evict::{Eviction, Evictor};
+pub use lease::Lease;
+pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Registration, StatusChange};
+pub use recent::RecentEvent;
+pub use renewals::WINDOW as RENEWAL_WINDOW;
+pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
+pub use state::{App, Registered};
+
+use change_log::{ChangeLog, Touched};
+use recent::Ring;
+use renewals::{Expectation, Renewals};
+use state::Instances;
+
+use crate::clock::Clock;
+use crate::settings::RegistrySettings;
+use crate::telemetry::RegistryMetrics;
+
+/// What identifies an instance: its application and its id.
+///
+/// **Compat:** Java keys overrides by the id alone, so that two applications with one id share them. Not here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The application.
+    pub app: AppName,
+    /// The id within it.
+    pub id: InstanceId,
+}
+
+impl Key {
+    /// The key of an instance.
+    pub fn new(app: &str, id: &str) -> Self {
+        Self { app: AppName::new(app), id: InstanceId::new(id) }
+    }
+}
+
+/// Where a call comes from. It decides which of Eureka's rules apply and whether peers are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The instance's own client.
+    Client,
+    /// A person, or a tool of theirs.
+    Operator,
+    /// Another server that did this already.
+    Replica,
+    /// The copy that a node takes at its start.
+    Sync,
+    /// This node's evictor.
+    Evictor,
+}
+
+impl Origin {
+    /// Whether the change was decided here, so that the peers have to be told.
+    pub fn is_local(self) -> bool {
+        match self {
+            Self::Client | Self::Operator => true,
+            Self::Replica | Self::Sync | Self::Evictor => false,
+        }
+    }
+}
+
+/// The registry of one node.
+#[derive(Debug)]
+pub struct Registry {
+    clock: Clock,
+    settings: RegistrySettings,
+    metrics: RegistryMetrics,
+    renewals: Renewals,
+    guarded: RwLock<Guarded>,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+struct Guarded {
+    instances: Instances,
+    log: ChangeLog,
+    expectation: Expectation,
+    registered: Ring,
+    cancelled: Ring,
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new(clock: Clock, settings: RegistrySettings, metrics: RegistryMetrics) -> Self {
+        let guarded = Guarded {
+            instances: Instances::default(),
+            log: ChangeLog::new(settings.delta_retention, settings.max_changes),
+            expectation: Expectation::new(
+                settings.accounting,
+                settings.expected_clients,
+                settings.global_renewal_interval_secs,
+            ),
+            registered: Ring::new(Ring::CAPACITY),
+            cancelled: Ring::new(Ring::CAPACITY),
+        };
+        let renewals = Renewals::new(settings.accounting);
+        Self { clock, settings, metrics, renewals, guarded: RwLock::new(guarded) }
+    }
+
+    /// One instance.
+    ///
+    /// **Compat:** an overdue one is hidden while leases may expire, and shown while self-preservation holds it.
+    pub fn instance(&self, app: &AppName, id: &str) -> Option<Registered> {
+        let found = self.read().instances.get(app.as_str(), id).cloned()?;
+        self.unless_expired(found)
+    }
+
+    /// The first instance with this id over all applications.
+    pub fn find(&self, id: &str) -> Option<Registered> {
+        let found = self.read().instances.find(id).cloned()?;
+        self.unless_expired(found)
+    }
+
+    fn unless_expired(&self, found: Registered) -> Option<Registered> {
+        let overdue = found.lease.is_expired(self.clock.tick(), Duration::ZERO);
+        (!overdue || !self.self_preservation().allows_eviction()).then_some(found)
+    }
+
+    /// When what a scope shows last changed; `None` if there is no such application or VIP.
+    pub fn stamp(&self, scope: &Scope) -> Option<Stamp> {
+        let guarded = self.read();
+        content::stamp(scope, &guarded.instances, &guarded.log)
+    }
+
+    /// What a scope shows; `None` if there is no such application or VIP.
+    pub fn content(&self, scope: &Scope) -> Option<Content> {
+        let guarded = self.read();
+        content::content(scope, &guarded.instances, &guarded.log)
+    }
+
+    /// What several scopes show, all at one version; each is handed in with the caller's own key for it. A scope whose
+    /// stamp is still the one given is left out.
+    pub fn contents<'a, K>(
+        &self,
+        scopes: impl IntoIterator<Item = (K, &'a Scope, Option<Stamp>)>,
+    ) -> Vec<(K, Option<Content>)> {
+        let guarded = self.read();
+        let changed = scopes.into_iter().filter(|(_, scope, known)| {
+            let stamp = content::stamp(scope, &guarded.instances, &guarded.log);
+            known.is_none() || stamp != *known
+        });
+        changed
+            .map(|(key, scope, _)| (key, content::content(scope, &guarded.instances, &guarded.log)))
+            .collect()
+    }
+
+    /// The version of the newest change.
+    pub fn version(&self) -> u64 {
+        self.read().instances.version
+    }
+
+    /// The changes after `version` that are still in the log, oldest first.
+    pub fn changes_since(&self, version: u64) -> Vec<Change> {
+        self.read().log.iter().filter(|change| change.version > version).cloned().collect()
+    }
+
+    /// Whether the change log holds every change of its retention. While it does not, a delta would mislead.
+    pub fn delta_is_whole(&self) -> bool {
+        self.read().log.is_whole(self.clock.tick())
+    }
+
+    /// How many instances there are.
+    pub fn len(&self) -> usize {
+        self.read().instances.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The last registrations, newest first.
+    pub fn recent_registrations(&self) -> Vec<RecentEvent> {
+        self.read().registered.newest_first().cloned().collect()
+    }
+
+    /// The last cancellations, newest first, those of unknown instances included.
+    pub fn recent_cancellations(&self) -> Vec<RecentEvent> {
+        self.read().cancelled.newest_first().cloned().collect()
+    }
+
+    /// All overrides that are set, by instance id.
+    pub fn overrides(&self) -> Vec<(Key, eurekad_wire::InstanceStatus)> {
+        let guarded = self.read();
+        let entries = guarded.instances.apps.values().flat_map(|app| app.instances());
+        entries.filter_map(|e| Some((e.key(), e.over?.set_status()?))).collect()
+    }
+
+    /// Whether overdue leases may be evicted, and why.
+    pub fn self_preservation(&self) -> SelfPreservation {
+        self.decide(&self.read())
+    }
+
+    fn decide(&self, guarded: &Guarded) -> SelfPreservation {
+        SelfPreservation::decide(self_preservation::Evidence {
+            enabled: self.settings.self_preservation,
+            min_leases: self.settings.self_preservation_min_leases,
+            leases: guarded.instances.len,
+            expected: guarded.expectation.per_window(),
+            percent: self.settings.renewal_percent_threshold,
+            renewals: self.renewals.last_window(),
+            has_whole_window: self.renewals.has_whole_window(),
+            zero_threshold_protects: self.settings.accounting
+                == crate::settings::RenewalAccounting::GlobalInterval,
+        })
+    }
+
+    /// Ends a window of renewal accounting; to be called every [`RENEWAL_WINDOW`].
+    pub fn end_renewal_window(&self) {
+        self.renewals.roll();
+    }
+
+    /// **Compat:** Java's threshold updater; see `eureka.server.renewal-threshold-update-interval-ms`.
+    pub fn update_renewal_threshold(&self) {
+        let mut guarded = self.write();
+        let count = guarded.instances.len as u64;
+        let (percent, enabled) = (self.settings.renewal_percent_threshold, self.settings.self_preservation);
+        guarded.expectation.adopt_client_count(count, percent, enabled);
+    }
+
+    /// Forgets changes that are older than the delta's retention.
+    pub fn forget_old_changes(&self) {
+        self.write().log.forget_old(self.clock.tick());
+    }
+
+    /// Changes that left the log for lack of room, since the start.
+    pub fn changes_dropped(&self) -> u64 {
+        self.read().log.dropped()
+    }
+
+    /// How many changes the log holds.
+    pub fn changes_held(&self) -> usize {
+        self.read().log.len()
+    }
+
+    // The state is consistent after any panic that could poison the lock: each operation validates first and then
+    // only moves values. Going on beats taking the registry down.
+    fn read(&self) -> RwLockReadGuard<'_, Guarded> {
+        self.guarded.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Guarded> {
+        self.guarded.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,341 @@
+//! What clients, operators and peers do to a registry.
+
+use std::sync::Arc;
+
+use eurekad_wire::{
+    AMAZON_INSTANCE_ID, ActionType, AppName, DataCenterInfo, InstanceId, InstanceInfo, InstanceStatus,
+    LeaseInfo, Metadata,
+};
+
+use super::lease::Lease;
+use super::outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Registration, StatusChange};
+use super::recent::RecentEvent;
+use super::state::Registered;
+use super::status::{self, Existing, Override, OverrideValue};
+use super::{Guarded, Key, Origin, Registry, Touched};
+
+/// A `lastDirtyTimestamp` further ahead of our clock than this is a client's clock gone wrong.
+const DIRTY_FROM_THE_FUTURE_MS: i64 = 60_000;
+
+impl Registry {
+    /// Registers an instance, or registers it again.
+    ///
+    /// The caller has checked that it has an application and an id.
+    ///
+    /// **Compat:** a record with an older `lastDirtyTimestamp` than the existing one loses, an equal one wins; either
+    /// way there is a new lease, which inherits only when the instance was first UP. An existing timestamp more than a
+    /// minute in the future does not beat a client's own registration, or one wrong clock would lock it out.
+    pub fn register(&self, info: InstanceInfo, origin: Origin) -> Registration {
+        let now = self.clock.epoch_millis();
+        let key = Key { app: info.app.clone(), id: InstanceId::new(info.id()) };
+        let mut guarded = self.write();
+        let existing = guarded.instances.get(key.app.as_str(), key.id.as_str()).cloned();
+        if existing.is_none() && guarded.instances.len >= self.settings.max_instances {
+            return Registration::Full;
+        }
+        self.metrics.registrations.inc();
+        match existing {
+            Some(existing) if keeps_existing(&existing, &info, origin, now) => {
+                let entry =
+                    Registered { lease: self.lease_for(&existing.info, Some(&existing), now), ..existing };
+                self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
+                Registration::KeptNewer
+            }
+            existing => {
+                let outcome = if existing.is_some() { Registration::Replaced } else { Registration::New };
+                let version = guarded.instances.next_version();
+                let entry = self.record(info, existing.as_ref(), origin, version, now);
+                self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
+                outcome
+            }
+        }
+    }
+
+    /// The entry that a registration makes of an instance.
+    fn record(
+        &self,
+        mut info: InstanceInfo,
+        existing: Option<&Registered>,
+        origin: Origin,
+        version: u64,
+        now: i64,
+    ) -> Registered {
+        let record_dirty = info
+            .last_dirty_timestamp
+            .unwrap_or_else(|| existing.map_or(now, |e| now.max(e.record_dirty.saturating_add(1))));
+        fill_amazon_instance_id(&mut info);
+        info.is_coordinating_discovery_server = info.id() == &*self.settings.own_instance_id;
+        // Of a lease in a body only its lengths are wishes; the times are the server's to keep.
+        info.lease_info = info.lease_info.map(|asked| LeaseInfo {
+            renewal_interval_secs: asked.renewal_interval_secs,
+            duration_secs: asked.duration_secs,
+            ..LeaseInfo::default()
+        });
+        let lease = self.lease_for(&info, existing, now);
+        let said = info.status;
+        let own_status = status::own_on_register(
+            said,
+            existing.map(|e| Existing {
+                shown: e.info.status,
+                overridden: e.over.is_some_and(|o| o.set_status().is_some()),
+                cleared: e.is_cleared(),
+            }),
+            origin == Origin::Client,
+            self.settings.trust_client_status,
+        );
+        // A removed override has done its work once the client speaks; a set one stays. A body that brings its own
+        // override (a copy from another server) counts only where none is set here.
+        let over = existing.and_then(|e| e.over).filter(|o| o.set_status().is_some()).or_else(|| {
+            (info.overridden_status != InstanceStatus::Unknown).then_some(Override {
+                value: OverrideValue::Set(info.overridden_status),
+                version,
+                last_dirty: None,
+            })
+        });
+        Registered { info: Arc::new(info), lease, own_status, record_dirty, record_version: version, over }
+    }
+
+    /// Renews a lease.
+    ///
+    /// **Compat:** the order of Java's checks. A heartbeat refused for its timestamp has renewed the lease all the same.
+    pub fn heartbeat(&self, app: &AppName, id: &str, beat: Heartbeat, origin: Origin) -> HeartbeatOutcome {
+        let guarded = self.read();
+        let Some(entry) = guarded.instances.get(app.as_str(), id) else {
+            self.metrics.renewals_not_found.inc();
+            return HeartbeatOutcome::NotFound;
+        };
+        if status::refuses_heartbeat(entry.info.status, entry.is_cleared()) {
+            self.metrics.renewals_not_found.inc();
+            return HeartbeatOutcome::MustRegister;
+        }
+        self.renewals.count(&entry.lease);
+        entry.lease.renew(self.clock.tick(), self.clock.epoch_millis());
+        self.metrics.renewals.inc();
+        let Some(dirty) = beat.last_dirty.filter(|_| self.settings.sync_when_timestamp_differs) else {
+            return HeartbeatOutcome::Renewed;
+        };
+        let ours = entry.info.last_dirty_timestamp.unwrap_or(0);
+        if dirty > ours {
+            drop(guarded);
+            if let Some(over) =
+                beat.overridden.filter(|s| origin == Origin::Replica && *s != InstanceStatus::Unknown)
+            {
+                self.store_override(app, id, over, origin);
+            }
+            HeartbeatOutcome::SenderIsNewer
+        } else if dirty < ours && origin == Origin::Replica {
+            HeartbeatOutcome::SenderIsOlder(entry.clone())
+        } else {
+            HeartbeatOutcome::Renewed
+        }
+    }
+
+    /// Takes over an override that another server told with a heartbeat.
+    ///
+    /// It counts as old as the record: a client that says STARTING or DOWN is still believed.
+    fn store_override(&self, app: &AppName, id: &str, over: InstanceStatus, origin: Origin) {
+        let now = self.clock.epoch_millis();
+        let mut guarded = self.write();
+        let Some(entry) = guarded.instances.get(app.as_str(), id).cloned() else { return };
+        if entry.over.and_then(|o| o.set_status()) == Some(over) {
+            return;
+        }
+        let version = entry.record_version;
+        let over = Override { value: OverrideValue::Set(over), version, last_dirty: None };
+        let key = Key { app: app.clone(), id: InstanceId::new(id) };
+        let entry = Registered { over: Some(over), ..entry };
+        self.put(&mut guarded, key, entry, ActionType::Modified, origin, Touched::Override, now);
+    }
+
+    /// Takes an instance out.
+    ///
+    /// **Compat:** a cancellation of an unknown instance is listed among the recent ones all the same.
+    pub fn cancel(&self, app: &AppName, id: &str, origin: Origin) -> Cancellation {
+        let now = self.clock.epoch_millis();
+        let key = Key { app: app.clone(), id: InstanceId::new(id) };
+        let mut guarded = self.write();
+        guarded.cancelled.push(RecentEvent { at: now, key: key.clone() });
+        if self.take_out(&mut guarded, key, origin, now) {
+            self.metrics.cancellations.inc();
+            Cancellation::Cancelled
+        } else {
+            self.metrics.cancellations_not_found.inc();
+            Cancellation::NotFound
+        }
+    }
+
+    /// Removes a lease, whatever the reason, and logs the change. False if there is none.
+    pub(super) fn take_out(&self, guarded: &mut Guarded, key: Key, origin: Origin, now: i64) -> bool {
+        let Some(entry) = guarded.instances.remove(&key) else { return false };
+        guarded.expectation.remove(&entry.lease);
+        entry.lease.end(now);
+        let mut info = (*entry.info).clone();
+        info.action_type = Some(ActionType::Deleted);
+        info.last_updated_timestamp = now;
+        let after = Registered { info: Arc::new(info), ..entry };
+        let version = guarded.instances.version;
+        guarded.log.append(version, key, origin, after, Touched::Cancel, self.clock.tick());
+        true
+    }
+
+    /// Sets an instance's status from outside.
+    ///
+    /// **Compat:** a status that is shown already is not stored as an override; the lease is renewed either way.
+    pub fn override_status(
+        &self,
+        app: &AppName,
+        id: &str,
+        status: InstanceStatus,
+        last_dirty: Option<i64>,
+        origin: Origin,
+    ) -> StatusChange {
+        self.metrics.status_updates.inc();
+        self.change_override(app, id, last_dirty, origin, |entry| {
+            (entry.info.status != status).then_some(OverrideValue::Set(status))
+        })
+    }
+
+    /// Removes a status that was set from outside; `value` is shown until the client speaks again.
+    ///
+    /// **Compat:** without an override nothing changes but the lease's renewal.
+    pub fn clear_override(
+        &self,
+        app: &AppName,
+        id: &str,
+        value: InstanceStatus,
+        last_dirty: Option<i64>,
+        origin: Origin,
+    ) -> StatusChange {
+        self.metrics.override_removals.inc();
+        self.change_override(app, id, last_dirty, origin, |entry| {
+            entry.over.and_then(|o| o.set_status()).map(|_| OverrideValue::Cleared(value))
+        })
+    }
+
+    fn change_override(
+        &self,
+        app: &AppName,
+        id: &str,
+        last_dirty: Option<i64>,
+        origin: Origin,
+        change: impl FnOnce(&Registered) -> Option<OverrideValue>,
+    ) -> StatusChange {
+        let now = self.clock.epoch_millis();
+        let mut guarded = self.write();
+        let Some(entry) = guarded.instances.get(app.as_str(), id).cloned() else {
+            return StatusChange::NotFound;
+        };
+        entry.lease.renew(self.clock.tick(), now);
+        let Some(value) = change(&entry) else { return StatusChange::Unchanged };
+        let version = guarded.instances.next_version();
+        let key = Key { app: app.clone(), id: InstanceId::new(id) };
+        let entry = Registered { over: Some(Override { value, version, last_dirty }), ..entry };
+        self.put(&mut guarded, key, entry, ActionType::Modified, origin, Touched::Override, now);
+        StatusChange::Changed
+    }
+
+    /// Adds to an instance's metadata, or replaces what is there under the same keys.
+    ///
+    /// **Compat:** works as a registration of what is there: a new lease, `ADDED`, the client's timestamp unchanged.
+    pub fn update_metadata(
+        &self,
+        app: &AppName,
+        id: &str,
+        changes: Metadata,
+        origin: Origin,
+    ) -> StatusChange {
+        let now = self.clock.epoch_millis();
+        let mut guarded = self.write();
+        let Some(entry) = guarded.instances.get(app.as_str(), id).cloned() else {
+            return StatusChange::NotFound;
+        };
+        let mut info = (*entry.info).clone();
+        info.metadata.extend(changes);
+        let bytes: usize = info.metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
+        if bytes > self.settings.max_metadata_bytes {
+            return StatusChange::TooLarge;
+        }
+        let version = guarded.instances.next_version();
+        let key = Key { app: app.clone(), id: InstanceId::new(id) };
+        let entry = Registered {
+            lease: self.lease_for(&info, Some(&entry), now),
+            own_status: info.status,
+            info: Arc::new(info),
+            record_version: version,
+            over: entry.over.filter(|o| o.set_status().is_some()),
+            ..entry
+        };
+        self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
+        StatusChange::Changed
+    }
+
+    fn lease_for(&self, info: &InstanceInfo, existing: Option<&Registered>, now: i64) -> Arc<Lease> {
+        let lease = Lease::new(info.lease_info, self.settings.doubles_leases, self.clock.tick(), now);
+        if let Some(existing) = existing {
+            lease.inherit_service_up(&existing.lease);
+        }
+        Arc::new(lease)
+    }
+
+    /// Stores an entry: computes what it shows, puts it in its place, and logs the change.
+    #[expect(clippy::too_many_arguments, reason = "one private call that every operation ends in")]
+    fn put(
+        &self,
+        guarded: &mut Guarded,
+        key: Key,
+        entry: Registered,
+        action: ActionType,
+        origin: Origin,
+        touched: Touched,
+        now: i64,
+    ) {
+        let after = entry.shown(action, now);
+        if after.info.status == InstanceStatus::Up {
+            after.lease.service_up(now);
+        }
+        match guarded.instances.put(&key, after.clone()) {
+            Some(before) => guarded.expectation.replace(&before.lease, &after.lease),
+            None => guarded.expectation.add(&after.lease),
+        }
+        if touched == Touched::Record {
+            guarded.registered.push(RecentEvent { at: now, key: key.clone() });
+        }
+        tracing::debug!(app = %key.app, id = %key.id, ?origin, ?touched, status = %after.info.status, "changed");
+        let version = guarded.instances.version;
+        guarded.log.append(version, key, origin, after, touched, self.clock.tick());
+    }
+}
+
+impl Registered {
+    /// Whether it shows what the removal of an override left behind.
+    fn is_cleared(&self) -> bool {
+        self.over.is_some_and(|o| o.set_status().is_none())
+    }
+
+    /// This entry with its document brought up to date.
+    fn shown(self, action: ActionType, now: i64) -> Self {
+        let mut info = Arc::unwrap_or_clone(self.info);
+        info.status = status::shown(self.own_status, self.record_version, self.over.as_ref());
+        info.overridden_status = self.over.and_then(|o| o.set_status()).unwrap_or(InstanceStatus::Unknown);
+        let brought = self.over.and_then(|o| o.last_dirty).unwrap_or(i64::MIN);
+        info.last_dirty_timestamp = Some(self.record_dirty.max(brought));
+        info.action_type = Some(action);
+        info.last_updated_timestamp = now;
+        Self { info: Arc::new(info), ..self }
+    }
+}
+
+/// Whether the record that is there beats the one that comes.
+fn keeps_existing(existing: &Registered, incoming: &InstanceInfo, origin: Origin, now: i64) -> bool {
+    let Some(dirty) = incoming.last_dirty_timestamp else { return false };
+    let from_the_future = existing.record_dirty > now.saturating_add(DIRTY_FROM_THE_FUTURE_MS);
+    existing.record_dirty > dirty && !(origin == Origin::Client && from_the_future)
+}
+
+/// **Compat:** an Amazon instance that names no `instance-id` gets its own id there; an empty one is left empty.
+fn fill_amazon_instance_id(info: &mut InstanceInfo) {
+    let id: Box<str> = info.id().into();
+    if let Some(DataCenterInfo::Amazon(metadata)) = &mut info.data_center_info {
+        metadata.entry(AMAZON_INSTANCE_ID.into()).or_insert(id);
+    }
+}

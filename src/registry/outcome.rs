@@ -1,0 +1,64 @@
+//! What the registry answers. "Not found" is an answer, not an error.
+
+use eurekad_wire::InstanceStatus;
+
+use super::Registered;
+
+/// The outcome of a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registration {
+    /// The instance was not there before.
+    New,
+    /// It was, and the new record replaced it.
+    Replaced,
+    /// It was, with a newer `lastDirtyTimestamp`: the existing record stays, with a new lease.
+    KeptNewer,
+    /// The registry holds as many instances as `eurekad.limits.instances` allows.
+    Full,
+}
+
+/// What comes with a heartbeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Heartbeat {
+    /// The sender's `lastDirtyTimestamp` of the instance, epoch milliseconds.
+    pub last_dirty: Option<i64>,
+    /// The override that a replicating server holds.
+    pub overridden: Option<InstanceStatus>,
+}
+
+/// The outcome of a heartbeat.
+#[derive(Debug, Clone)]
+pub enum HeartbeatOutcome {
+    /// The lease is renewed.
+    Renewed,
+    /// There is no such lease; the client has to register.
+    NotFound,
+    /// The client has to speak for itself again: an override was removed and nothing else is known of its status.
+    MustRegister,
+    /// The lease is renewed, but the sender knows a newer record: it has to register.
+    SenderIsNewer,
+    /// The lease is renewed, and this is the record here, newer than the replicating sender's.
+    SenderIsOlder(Registered),
+}
+
+/// The outcome of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancellation {
+    /// The instance is gone.
+    Cancelled,
+    /// There was none.
+    NotFound,
+}
+
+/// The outcome of a change to an instance from outside: status, override or metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusChange {
+    /// It is done.
+    Changed,
+    /// It was so already; the lease is renewed.
+    Unchanged,
+    /// There is no such instance.
+    NotFound,
+    /// The metadata would grow beyond `eurekad.limits.metadata-bytes`.
+    TooLarge,
+}

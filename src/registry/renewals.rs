@@ -1,0 +1,198 @@
+//! How many renewals a registry expects, and how many it gets.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::lease::Lease;
+use crate::settings::RenewalAccounting;
+
+/// The length of one accounting window.
+///
+/// **Compat:** Eureka counts renewals per minute.
+pub const WINDOW: Duration = Duration::from_secs(60);
+
+/// Expectations are summed in millionths of a renewal, so that a sum of many fractions stays exact.
+const MICRO: u64 = 1_000_000;
+
+/// No client is expected to renew more often than this, whatever it says.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The two sides of the self-preservation decision: what is expected per window and what came in the last whole one.
+///
+/// Counting takes no lock: a renewal is two atomic additions.
+#[derive(Debug)]
+pub(super) struct Renewals {
+    accounting: RenewalAccounting,
+    /// Renewals of the window that runs.
+    current: AtomicU64,
+    /// Renewals of the last whole window.
+    last: AtomicU64,
+    /// The number of the window that runs, from 1, so that a fresh lease's 0 is another window.
+    window: AtomicU32,
+}
+
+impl Renewals {
+    pub(super) fn new(accounting: RenewalAccounting) -> Self {
+        Self { accounting, current: AtomicU64::new(0), last: AtomicU64::new(0), window: AtomicU32::new(1) }
+    }
+
+    /// Counts one renewal of `lease`.
+    ///
+    /// A lease counts at most what is expected of it, rounded up: a client that beats ten times too often must not
+    /// hide nine that fell silent. **Compat:** Java counts every renewal; so does global-interval accounting.
+    pub(super) fn count(&self, lease: &Lease) {
+        let in_window = lease.count_in_window(self.window.load(Ordering::Relaxed));
+        let counts = match self.accounting {
+            RenewalAccounting::PerLease => u64::from(in_window) <= expected_of(lease).div_ceil(MICRO),
+            RenewalAccounting::GlobalInterval => true,
+        };
+        if counts {
+            self.current.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the running window.
+    pub(super) fn roll(&self) {
+        self.window.fetch_add(1, Ordering::Relaxed);
+        self.last.store(self.current.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Renewals of the last whole window.
+    pub(super) fn last_window(&self) -> u64 {
+        self.last.load(Ordering::Relaxed)
+    }
+
+    /// Whether any window has passed yet.
+    pub(super) fn has_whole_window(&self) -> bool {
+        self.window.load(Ordering::Relaxed) > 1
+    }
+}
+
+/// What is expected of one lease per window, in millionths: window / interval, the interval clamped to [5 s, its
+/// duration], since a client that announces more than its lease's duration must still renew within it.
+fn expected_of(lease: &Lease) -> u64 {
+    let interval = lease.interval().min(lease.duration()).max(SHORTEST_INTERVAL);
+    let window = u64::try_from(WINDOW.as_millis()).unwrap_or(u64::MAX);
+    let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+    window * MICRO / interval
+}
+
+/// The running expectation. Kept under the registry's lock, with the leases it is the sum of.
+#[derive(Debug)]
+pub(super) struct Expectation {
+    accounting: RenewalAccounting,
+    /// Sum over the leases, in millionths.
+    sum: u64,
+    /// Java's counter of expected clients, used by global-interval accounting alone.
+    clients: u64,
+    /// Java's one renewal interval for all.
+    global_interval_secs: u32,
+}
+
+impl Expectation {
+    pub(super) fn new(accounting: RenewalAccounting, clients: u64, global_interval_secs: u32) -> Self {
+        Self { accounting, sum: 0, clients, global_interval_secs: global_interval_secs.max(1) }
+    }
+
+    /// A first-time registration.
+    pub(super) fn add(&mut self, lease: &Lease) {
+        self.sum += expected_of(lease);
+        // **Compat:** Java counts nothing while it expects nobody.
+        if self.clients > 0 {
+            self.clients += 1;
+        }
+    }
+
+    /// A lease that ended.
+    pub(super) fn remove(&mut self, lease: &Lease) {
+        self.sum = self.sum.saturating_sub(expected_of(lease));
+        self.clients = self.clients.saturating_sub(1);
+    }
+
+    /// A registration anew, perhaps with other lengths.
+    pub(super) fn replace(&mut self, before: &Lease, after: &Lease) {
+        self.sum = self.sum.saturating_sub(expected_of(before)) + expected_of(after);
+    }
+
+    /// **Compat:** Java's threshold updater adopts a client count unless it has dropped by more than the threshold
+    /// allows. Without effect on per-lease accounting, whose sum is always exact.
+    pub(super) fn adopt_client_count(&mut self, count: u64, percent: f64, self_preservation: bool) {
+        if count as f64 > percent * self.clients as f64 || !self_preservation {
+            self.clients = count;
+        }
+    }
+
+    /// Expected renewals per window.
+    pub(super) fn per_window(&self) -> f64 {
+        match self.accounting {
+            RenewalAccounting::PerLease => self.sum as f64 / MICRO as f64,
+            RenewalAccounting::GlobalInterval => {
+                self.clients as f64 * (60.0 / f64::from(self.global_interval_secs))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Tick;
+    use eurekad_wire::LeaseInfo;
+
+    fn lease(interval: i32, duration: i32) -> Lease {
+        let asked =
+            LeaseInfo { renewal_interval_secs: interval, duration_secs: duration, ..LeaseInfo::default() };
+        Lease::new(Some(asked), false, Tick(0), 0)
+    }
+
+    /// Case: P081
+    #[test]
+    fn the_expectation_is_the_sum_over_leases_of_their_own_intervals() {
+        let mut expected = Expectation::new(RenewalAccounting::PerLease, 0, 30);
+        (0..10).for_each(|_| expected.add(&lease(5, 15)));
+        assert_eq!(expected.per_window(), 120.0);
+        (0..10).for_each(|_| expected.add(&lease(30, 90)));
+        assert_eq!(expected.per_window(), 140.0);
+        (0..10).for_each(|_| expected.remove(&lease(5, 15)));
+        assert_eq!(expected.per_window(), 20.0);
+    }
+
+    #[test]
+    fn an_interval_is_clamped_to_five_seconds_and_to_the_duration() {
+        assert_eq!(expected_of(&lease(1, 90)), 12 * MICRO);
+        assert_eq!(expected_of(&lease(300, 60)), MICRO);
+        assert_eq!(expected_of(&lease(30, 3)), 12 * MICRO);
+    }
+
+    #[test]
+    fn a_chatty_client_counts_no_more_than_is_expected_of_it() {
+        let renewals = Renewals::new(RenewalAccounting::PerLease);
+        let chatty = lease(30, 90);
+        (0..50).for_each(|_| renewals.count(&chatty));
+        renewals.roll();
+        assert_eq!(renewals.last_window(), 2);
+        (0..50).for_each(|_| renewals.count(&chatty));
+        renewals.roll();
+        assert_eq!(renewals.last_window(), 2, "each window counts anew");
+    }
+
+    #[test]
+    fn global_interval_accounting_counts_as_java_does() {
+        let renewals = Renewals::new(RenewalAccounting::GlobalInterval);
+        let chatty = lease(30, 90);
+        (0..50).for_each(|_| renewals.count(&chatty));
+        renewals.roll();
+        assert_eq!(renewals.last_window(), 50);
+
+        let mut expected = Expectation::new(RenewalAccounting::GlobalInterval, 0, 30);
+        expected.add(&chatty);
+        assert_eq!(expected.per_window(), 0.0, "nothing from 0");
+        let mut expected = Expectation::new(RenewalAccounting::GlobalInterval, 1, 30);
+        expected.add(&chatty);
+        assert_eq!(expected.per_window(), 4.0);
+        expected.adopt_client_count(1, 0.85, true);
+        assert_eq!(expected.per_window(), 4.0, "a large drop is not adopted");
+        expected.adopt_client_count(151, 0.85, true);
+        assert_eq!(expected.per_window(), 302.0);
+    }
+}

@@ -1,0 +1,173 @@
+//! Every setting: what it is called, what it defaults to, and what it is for.
+//!
+//! Settings that the Java server has keep their Spring names (`eureka.server.*`, `eureka.client.*`,
+//! `eureka.instance.*`, `server.*`) and, except where ARCHITECTURE.md says so, their defaults. The others are called
+//! `eurekad.*`. [`SETTINGS`] is the one table of them: parsing, `--help` and errors are all made from it.
+
+mod parse;
+mod table;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use parse::{Dotted, Invalid, Problem, from_arguments, split_arguments};
+pub use table::{SETTINGS, Setting};
+
+/// All settings of one node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Where it listens and what it takes in.
+    pub http: HttpSettings,
+    /// How it keeps leases.
+    pub registry: RegistrySettings,
+    /// How it caches what it serves.
+    pub cache: CacheSettings,
+    /// When its background work runs.
+    pub timers: TimerSettings,
+    /// Who it is.
+    pub instance: InstanceSettings,
+    /// Who its peers are: the URLs of their APIs.
+    pub peers: Vec<String>,
+    /// What it logs.
+    pub log: LogSettings,
+}
+
+/// Where a node listens and what it takes in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpSettings {
+    /// The address it listens on.
+    pub bind: IpAddr,
+    /// The port; 0 lets the system choose.
+    pub port: u16,
+    /// A path in front of all others, such as `/registry`; empty for none.
+    pub context_path: String,
+    /// Whether delta fetches are answered 403.
+    pub disable_delta: bool,
+    /// Whether reads are answered while the node still copies its peers' registry.
+    pub serve_while_syncing: bool,
+    /// How long a node that found nothing to copy answers no reads.
+    pub wait_when_sync_empty: Duration,
+    /// How many instances a node that found nothing to copy counts as copied; 0 makes it wait.
+    pub default_open_for_traffic_count: u64,
+    /// Whether an Amazon instance must name its `instance-id`.
+    pub require_amazon_instance_id: bool,
+    /// The most bytes of a request body, after decompression.
+    pub max_body_bytes: usize,
+    /// The most bytes of a replication batch, after decompression.
+    pub max_batch_bytes: usize,
+    /// The most connections at one time.
+    pub max_connections: usize,
+    /// How long a connection may wait for its next request, that request's head included.
+    pub idle_timeout: Duration,
+    /// How long a client may take to send a request's body.
+    pub body_timeout: Duration,
+}
+
+/// How a registry keeps leases.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegistrySettings {
+    /// Whether too few renewals stop eviction.
+    pub self_preservation: bool,
+    /// From how many leases on.
+    pub self_preservation_min_leases: usize,
+    /// Which part of the expected renewals is enough.
+    pub renewal_percent_threshold: f64,
+    /// How the expectation is made.
+    pub accounting: RenewalAccounting,
+    /// The one renewal interval that global-interval accounting expects, in seconds.
+    pub global_renewal_interval_secs: u32,
+    /// The clients that global-interval accounting expects before any registers.
+    pub expected_clients: u64,
+    /// Whether a renewed lease lives twice its duration, as in Java.
+    pub doubles_leases: bool,
+    /// Whether a client's own UP or OUT_OF_SERVICE counts over an existing lease's.
+    pub trust_client_status: bool,
+    /// Whether a heartbeat's `lastDirtyTimestamp` is compared.
+    pub sync_when_timestamp_differs: bool,
+    /// How long a change stays in the delta.
+    pub delta_retention: Duration,
+    /// The most changes the log holds.
+    pub max_changes: usize,
+    /// The most instances.
+    pub max_instances: usize,
+    /// The most bytes of one instance's metadata.
+    pub max_metadata_bytes: usize,
+    /// This server's own instance id: the one instance shown as the coordinating server.
+    pub own_instance_id: Arc<str>,
+}
+
+/// How the expectation of renewals is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenewalAccounting {
+    /// The sum over all leases of what their own intervals say.
+    PerLease,
+    /// Java's way: clients times one interval for all.
+    GlobalInterval,
+}
+
+/// How a node caches what it serves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheSettings {
+    /// Whether reads go through the read-only level.
+    pub use_read_only: bool,
+    /// How often the read-only level is brought up to date.
+    pub update_interval: Duration,
+    /// After this long a document is encoded anew though nothing changed, for its lease times.
+    pub expiration: Duration,
+    /// The most bytes that cached documents take.
+    pub max_bytes: u64,
+}
+
+/// When a node's background work runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimerSettings {
+    /// Between eviction passes.
+    pub eviction: Duration,
+    /// Between looks for changes that are too old for the delta.
+    pub delta_retention: Duration,
+    /// Between updates of the threshold in global-interval accounting.
+    pub renewal_threshold: Duration,
+}
+
+/// Who a node says it is, in its status document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceSettings {
+    /// Its application.
+    pub app_name: String,
+    /// Its host name.
+    pub host_name: String,
+    /// Its address.
+    pub ip_address: String,
+    /// Its instance id.
+    pub id: String,
+    /// A label of the environment.
+    pub environment: String,
+    /// A label of the data centre.
+    pub datacenter: String,
+}
+
+/// What a node logs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogSettings {
+    /// A level, or a filter such as `info,eurekad::registry=debug`.
+    pub filter: String,
+    /// For people or for machines.
+    pub format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Lines to read.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Default for Settings {
+    /// Every setting at the default that [`SETTINGS`] names.
+    fn default() -> Self {
+        from_arguments(&[]).expect("the defaults in the table are valid: a test parses each")
+    }
+}

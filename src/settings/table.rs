@@ -1,0 +1,231 @@
+//! The table of settings.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{LogFormat, RenewalAccounting, Settings};
+
+/// One setting: a row of the table.
+pub struct Setting {
+    /// Its key, in Spring's kebab form.
+    pub key: &'static str,
+    /// What it is if nobody says otherwise.
+    pub default: &'static str,
+    /// What it is for, in one line; the unit is in the key or here.
+    pub about: &'static str,
+    /// Reads the value into its place. The error says what was expected.
+    pub(super) set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+impl std::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.key, self.default)
+    }
+}
+
+macro_rules! rows {
+    ($($key:literal = $default:literal, $about:literal, |$s:ident, $v:ident| $place:expr => $value:expr;)*) => {
+        &[$(Setting {
+            key: $key,
+            default: $default,
+            about: $about,
+            set: |$s, $v| { $place = $value; Ok(()) },
+        }),*]
+    };
+}
+
+/// Every setting there is, in the order in which they are shown.
+pub static SETTINGS: &[Setting] = rows! {
+    "server.port" = "8761", "Port to listen on; 0 lets the system choose one",
+        |s, v| s.http.port => number(v)?;
+    "server.address" = "0.0.0.0", "Address to listen on; [::] takes IPv6 and IPv4",
+        |s, v| s.http.bind => address(v)?;
+    "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
+        |s, v| s.http.context_path => context_path(v)?;
+    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas",
+        |s, v| s.peers => peers(v)?;
+    "eureka.server.enable-self-preservation" = "true", "Stop evicting when too few renewals come in",
+        |s, v| s.registry.self_preservation => boolean(v)?;
+    "eureka.server.renewal-percent-threshold" = "0.85", "The part of the expected renewals that is enough, 0 to 1",
+        |s, v| s.registry.renewal_percent_threshold => fraction(v)?;
+    "eurekad.self-preservation.min-leases" = "10", "Self-preservation arms from so many leases on",
+        |s, v| s.registry.self_preservation_min_leases => number(v)?;
+    "eurekad.renewals.accounting" = "per-lease",
+        "per-lease: expect what each lease's interval says; global-interval: Java's way",
+        |s, v| s.registry.accounting => one_of(v, &[
+            ("per-lease", RenewalAccounting::PerLease), ("global-interval", RenewalAccounting::GlobalInterval)])?;
+    "eureka.server.expected-client-renewal-interval-seconds" = "30", "With global-interval: everybody's interval",
+        |s, v| s.registry.global_renewal_interval_secs => at_least_one(v)?;
+    "eureka.instance.registry.expected-number-of-clients-sending-renews" = "1",
+        "With global-interval: clients expected before any registers",
+        |s, v| s.registry.expected_clients => number(v)?;
+    "eureka.server.renewal-threshold-update-interval-ms" = "900000", "With global-interval: between updates",
+        |s, v| s.timers.renewal_threshold => interval_ms(v)?;
+    "eureka.server.eviction-interval-timer-in-ms" = "60000", "Between eviction passes",
+        |s, v| s.timers.eviction => interval_ms(v)?;
+    "eurekad.lease.duration-doubling" = "auto",
+        "Whether a renewed lease lives twice its duration as in Java; auto: while a Java peer is known",
+        |s, v| s.registry.doubles_leases => one_of(v, &[("auto", false), ("true", true), ("false", false)])?;
+    "eurekad.overrides.trust-client-status" = "false",
+        "Whether a client's own UP or OUT_OF_SERVICE counts over its existing lease's",
+        |s, v| s.registry.trust_client_status => boolean(v)?;
+    "eureka.server.sync-when-timestamp-differs" = "true", "Compare the lastDirtyTimestamp of heartbeats",
+        |s, v| s.registry.sync_when_timestamp_differs => boolean(v)?;
+    "eureka.server.retention-time-in-m-s-in-delta-queue" = "180000", "How long a change stays in the delta",
+        |s, v| s.registry.delta_retention => millis(v)?;
+    "eureka.server.delta-retention-timer-interval-in-ms" = "30000", "Between looks for changes too old for it",
+        |s, v| s.timers.delta_retention => interval_ms(v)?;
+    "eureka.server.disable-delta" = "false", "Answer delta fetches 403, so that clients fetch everything",
+        |s, v| s.http.disable_delta => boolean(v)?;
+    "eureka.server.use-read-only-response-cache" = "true", "Serve reads from a snapshot that is renewed by a timer",
+        |s, v| s.cache.use_read_only => boolean(v)?;
+    "eureka.server.response-cache-update-interval-ms" = "1000",
+        "Between renewals of that snapshot (Java: 30000); 0 turns it off",
+        |s, v| s.cache.update_interval => millis(v)?;
+    "eureka.server.response-cache-auto-expiration-in-seconds" = "180",
+        "After this long a document is encoded anew though nothing changed",
+        |s, v| s.cache.expiration => Duration::from_secs(at_least_one::<u32>(v)?.into());
+    "eurekad.cache.max-bytes" = "536870912", "The most bytes that cached documents take",
+        |s, v| s.cache.max_bytes => number(v)?;
+    "eurekad.boot.serve-while-syncing" = "false", "Answer reads while the peers' registry is still being copied",
+        |s, v| s.http.serve_while_syncing => boolean(v)?;
+    "eureka.server.wait-time-in-ms-when-sync-empty" = "300000",
+        "How long reads are answered 403 when there was nothing to copy and the next setting is 0",
+        |s, v| s.http.wait_when_sync_empty => millis(v)?;
+    "eureka.instance.registry.default-open-for-traffic-count" = "1",
+        "How many instances count as copied when there was nothing to copy",
+        |s, v| s.http.default_open_for_traffic_count => number(v)?;
+    "eureka.server.experimental.registration.validation.data-center-info-id" = "false",
+        "Refuse Amazon instances that name no instance-id, instead of filling it in",
+        |s, v| s.http.require_amazon_instance_id => boolean(v)?;
+    "eurekad.limits.instances" = "1000000", "The most instances; a registration beyond is answered 503",
+        |s, v| s.registry.max_instances => at_least_one(v)?;
+    "eurekad.limits.changes" = "2000000", "The most changes held for deltas; beyond, delta is answered 403 for a while",
+        |s, v| s.registry.max_changes => at_least_one(v)?;
+    "eurekad.limits.metadata-bytes" = "262144", "The most bytes of one instance's metadata",
+        |s, v| s.registry.max_metadata_bytes => at_least_one(v)?;
+    "eurekad.limits.body-bytes" = "262144", "The most bytes of a request body; beyond, 413",
+        |s, v| s.http.max_body_bytes => at_least_one(v)?;
+    "eurekad.limits.batch-bytes" = "67108864", "The most bytes of a replication batch; beyond, 413",
+        |s, v| s.http.max_batch_bytes => at_least_one(v)?;
+    "eurekad.limits.connections" = "10000", "The most connections at one time; more are closed unheard",
+        |s, v| s.http.max_connections => at_least_one(v)?;
+    "eurekad.limits.idle-timeout-ms" = "75000",
+        "How long a connection may wait for its next request; keep it above the balancer's",
+        |s, v| s.http.idle_timeout => interval_ms(v)?;
+    "eurekad.limits.body-timeout-ms" = "30000", "How long a client may take to send a request's body; beyond, 408",
+        |s, v| s.http.body_timeout => interval_ms(v)?;
+    "eureka.instance.appname" = "eurekad", "This server's application, in its status document",
+        |s, v| s.instance.app_name => v.to_owned();
+    "eureka.instance.hostname" = "localhost", "This server's host name",
+        |s, v| s.instance.host_name => v.to_owned();
+    "eureka.instance.ip-address" = "127.0.0.1", "This server's address",
+        |s, v| s.instance.ip_address => v.to_owned();
+    "eureka.instance.instance-id" = "", "This server's instance id; empty makes host:application:port of it",
+        |s, v| s.instance.id => v.to_owned();
+    "eureka.environment" = "test", "A label shown on the page",
+        |s, v| s.instance.environment => v.to_owned();
+    "eureka.datacenter" = "default", "A label shown on the page",
+        |s, v| s.instance.datacenter => v.to_owned();
+    "eurekad.log.filter" = "info", "What to log: a level, or a filter such as info,eurekad::registry=debug",
+        |s, v| s.log.filter => v.to_owned();
+    "eurekad.log.format" = "text", "text, or json: one object a line",
+        |s, v| s.log.format => one_of(v, &[("text", LogFormat::Text), ("json", LogFormat::Json)])?;
+};
+
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a whole number that is not negative and not too large".to_owned())
+}
+
+fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    number(text)
+        .ok()
+        .filter(|n| *n >= T::from(1))
+        .ok_or_else(|| "expected a whole number of 1 or more".to_owned())
+}
+
+fn millis(text: &str) -> Result<Duration, String> {
+    number::<u64>(text).map(Duration::from_millis).map_err(|e| format!("{e}, in milliseconds"))
+}
+
+fn interval_ms(text: &str) -> Result<Duration, String> {
+    at_least_one::<u64>(text).map(Duration::from_millis).map_err(|e| format!("{e}, in milliseconds"))
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value
+        .filter(|v| (0.0..=1.0).contains(v))
+        .ok_or_else(|| "expected a number from 0 to 1, such as 0.85".to_owned())
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    one_of(text, &[("true", true), ("false", false)])
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+    bare.parse().map_err(|_| "expected an IP address, such as 127.0.0.1 or [::]".to_owned())
+}
+
+fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+fn context_path(text: &str) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
+    if path.is_empty() || (path.starts_with('/') && !path.contains("//") && path.chars().all(plain)) {
+        Ok(path.to_owned())
+    } else {
+        Err("expected a path that begins with a slash, such as /registry".to_owned())
+    }
+}
+
+fn peers(text: &str) -> Result<Vec<String>, String> {
+    let urls = text.split(',').map(str::trim).filter(|url| !url.is_empty());
+    urls.map(|url| {
+        // What is wrong with a URL may be its password, so the URL itself is not repeated.
+        let parsed: Option<http::Uri> = url.parse().ok();
+        match parsed {
+            Some(uri) if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() => {
+                Ok(if url.ends_with('/') { url.to_owned() } else { format!("{url}/") })
+            }
+            Some(_) | None => {
+                Err("expected URLs such as http://peer1:8761/eureka/, separated by commas".to_owned())
+            }
+        }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_stand_in_brackets() {
+        assert_eq!(address("[::1]"), Ok("::1".parse().unwrap()));
+        assert_eq!(address("127.0.0.1"), Ok("127.0.0.1".parse().unwrap()));
+        assert!(address("localhost").is_err());
+    }
+
+    #[test]
+    fn peers_are_separated_by_commas_and_end_with_a_slash() {
+        let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
+        assert_eq!(two, ["http://a:8761/eureka/", "http://u:p@b/eureka/"]);
+        assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
+    }
+
+    #[test]
+    fn a_context_path_begins_with_a_slash_and_does_not_end_with_one() {
+        assert_eq!(context_path("/registry/"), Ok("/registry".into()));
+        assert_eq!(context_path("/"), Ok(String::new()));
+        assert!(context_path("registry").is_err());
+        assert!(context_path("/a b").is_err());
+    }
+}

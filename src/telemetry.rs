@@ -1,0 +1,148 @@
+//! Logs, and the counters that parts are handed.
+//!
+//! A part gets the struct of its own counters and knows nothing of where they are shown. Two nodes in one process
+//! share none of them.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::{Registry as Names, Unit};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::time::FormatTime;
+
+use crate::clock::Clock;
+use crate::settings::{LogFormat, LogSettings};
+
+/// Every counter of one node.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    /// What the registry did.
+    pub registry: RegistryMetrics,
+    /// What the response cache did.
+    pub cache: CacheMetrics,
+    /// What the HTTP side refused.
+    pub http: HttpMetrics,
+}
+
+/// What the registry did.
+#[derive(Debug, Clone, Default)]
+pub struct RegistryMetrics {
+    /// Registrations, replicated ones included.
+    pub registrations: Counter,
+    /// Renewals.
+    pub renewals: Counter,
+    /// Heartbeats answered 404.
+    pub renewals_not_found: Counter,
+    /// Cancellations.
+    pub cancellations: Counter,
+    /// Cancellations of unknown instances.
+    pub cancellations_not_found: Counter,
+    /// Leases that expired and were taken out.
+    pub evictions: Counter,
+    /// Status calls.
+    pub status_updates: Counter,
+    /// Removals of overrides.
+    pub override_removals: Counter,
+}
+
+/// What the response cache did.
+#[derive(Debug, Clone, Default)]
+pub struct CacheMetrics {
+    /// Documents served as they were.
+    pub hits: Counter,
+    /// Documents encoded anew.
+    pub builds: Counter,
+    /// Bytes encoded, before compression.
+    pub built_bytes: Counter,
+}
+
+/// What the HTTP side refused.
+#[derive(Debug, Clone, Default)]
+pub struct HttpMetrics {
+    /// Connections closed unheard, for there were too many.
+    pub connections_refused: Counter,
+    /// Request bodies over their limit.
+    pub bodies_too_large: Counter,
+    /// Request bodies that could not be read.
+    pub bodies_unreadable: Counter,
+}
+
+impl Metrics {
+    /// Gives every counter its name and its one line of help.
+    pub fn name_into(&self, names: &mut Names) {
+        let Self { registry, cache, http } = self;
+        let mut counter = |name: &str, help: &str, counter: &Counter| {
+            names.register(name, help, counter.clone());
+        };
+        counter("registrations", "Registrations, replicated ones included", &registry.registrations);
+        counter("renewals", "Heartbeats that renewed a lease", &registry.renewals);
+        counter("renewals_not_found", "Heartbeats answered 404", &registry.renewals_not_found);
+        counter("cancellations", "Instances cancelled", &registry.cancellations);
+        counter(
+            "cancellations_not_found",
+            "Cancellations of unknown instances",
+            &registry.cancellations_not_found,
+        );
+        counter("evictions", "Leases that expired and were taken out", &registry.evictions);
+        counter("status_updates", "Status calls", &registry.status_updates);
+        counter("override_removals", "Removals of overrides", &registry.override_removals);
+        counter("cache_hits", "Documents served as they were", &cache.hits);
+        counter("cache_builds", "Documents encoded anew", &cache.builds);
+        counter("connections_refused", "Connections closed unheard", &http.connections_refused);
+        counter("bodies_too_large", "Request bodies over their limit", &http.bodies_too_large);
+        counter("bodies_unreadable", "Request bodies that could not be read", &http.bodies_unreadable);
+        names.register_with_unit(
+            "cache_built",
+            "Bytes encoded, before compression",
+            Unit::Bytes,
+            cache.built_bytes.clone(),
+        );
+    }
+}
+
+/// Starts logging to standard error, for the whole process.
+///
+/// # Errors
+/// If the filter is not one that tracing understands, or if logging has been started before.
+pub fn start_logging(settings: &LogSettings, clock: Clock) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&settings.filter)
+        .map_err(|e| anyhow::anyhow!("eurekad.log.filter: {:?} is no log filter: {e}", settings.filter))?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_timer(WallTime(clock));
+    let started = match settings.format {
+        LogFormat::Text => log.with_target(false).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|e| anyhow::anyhow!("logging has been started before: {e}"))
+}
+
+/// The time of a log line, by the node's clock.
+struct WallTime(Clock);
+
+impl FormatTime for WallTime {
+    fn format_time(&self, w: &mut tracing_subscriber::fmt::format::Writer<'_>) -> fmt::Result {
+        let now = jiff::Timestamp::from_millisecond(self.0.epoch_millis()).unwrap_or_default();
+        write!(w, "{now:.3}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_name_and_help() {
+        let metrics = Metrics::default();
+        metrics.registry.evictions.inc();
+        let mut names = Names::with_prefix("eurekad");
+        metrics.name_into(&mut names);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &names).unwrap();
+        assert!(text.contains("eurekad_evictions_total 1"), "{text}");
+        assert!(text.contains("# HELP eurekad_cache_built_bytes"), "{text}");
+    }
+}
