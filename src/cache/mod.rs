@@ -41,7 +41,6 @@ pub struct Key {
 struct Document {
     payload: Payload,
     stamp: Stamp,
-    version: u64,
     built: Tick,
 }
 
@@ -100,18 +99,16 @@ impl ResponseCache {
                 return Some(document);
             }
             let content = self.registry.content(&key.scope)?;
-            let (stamp, version) = (content.stamp, content.version);
+            let stamp = content.stamp;
             // One caller encodes, the others wait for it. What they then get may be older than the change they came
             // to see, if that happened after the encoding began: they look again.
             let entry = self.read_write.entry_by_ref(key);
             let build = self.build(key.form, &key.scope, content);
             let document = entry
-                .or_insert_with_if(build, |there| {
-                    (there.stamp != stamp && there.version < version) || self.is_old(there)
-                })
+                .or_insert_with_if(build, |there| there.stamp < stamp || self.is_old(there))
                 .await
                 .into_value();
-            if document.stamp == stamp || document.version >= version {
+            if document.stamp >= stamp {
                 return Some(document);
             }
         }
@@ -141,7 +138,7 @@ impl ResponseCache {
 
     async fn build(&self, form: Form, scope: &Scope, content: Content) -> Document {
         self.metrics.builds.inc();
-        let (stamp, version) = (content.stamp, content.version);
+        let stamp = content.stamp;
         let instances: usize = content.groups.iter().map(|group| group.instances().len()).sum();
         let payload = if instances < LARGE_DOCUMENT {
             render::render(form, scope, &content)
@@ -150,7 +147,7 @@ impl ResponseCache {
             off_thread(move || render::render(form, &scope, &content)).await
         };
         self.metrics.built_bytes.inc_by(payload.len() as u64);
-        Document { payload, stamp, version, built: self.clock.tick() }
+        Document { payload, stamp, built: self.clock.tick() }
     }
 
     fn is_old(&self, document: &Document) -> bool {

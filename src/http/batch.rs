@@ -60,10 +60,7 @@ pub(super) async fn apply(
         }
         responses.push(match item {
             Ok(item) => apply_item(&api, item),
-            Err(e) => {
-                tracing::warn!(item = n, error = %e, "a replicated item cannot be read");
-                code(StatusCode::BAD_REQUEST)
-            }
+            Err(e) => refuse(&e.to_string()),
         });
     }
     let body = encode::replication_response(wanted.form.format, &ReplicationListResponse { responses });
@@ -116,13 +113,19 @@ fn apply_item(api: &Api, item: ReplicationInstance) -> ReplicationInstanceRespon
 
 fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> ReplicationInstanceResponse {
     if let Err(sentence) = register::check(&info, app, api.settings.http.require_amazon_instance_id) {
-        tracing::warn!(%app, id = info.id(), reason = sentence, "a replicated registration is refused");
-        return code(StatusCode::BAD_REQUEST);
+        return refuse(&format!("{app}/{}: {sentence}", info.id()));
     }
     match api.registry.register(info, Origin::Replica) {
         Registration::New | Registration::Replaced | Registration::KeptNewer => code(StatusCode::OK),
         Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
     }
+}
+
+/// An item that is refused. At debug level: a peer repeats what it sends, and a batch has many items; the sender is
+/// told each one's code, and that is where it is logged.
+fn refuse(why: &str) -> ReplicationInstanceResponse {
+    tracing::debug!(why, "a replicated item is refused");
+    code(StatusCode::BAD_REQUEST)
 }
 
 fn changed(outcome: StatusChange) -> ReplicationInstanceResponse {

@@ -145,6 +145,10 @@ pub(super) async fn set_metadata(
                 "a key is empty, which XML cannot hold",
             ));
         }
+        if key == "@class" {
+            // In a document this key is Java's own marker, and every reader drops it.
+            return Err(Reject::bad_request(&headers, "bad metadata", "the key @class is taken"));
+        }
         if let Some(c) = first_unwritable(&key).or_else(|| first_unwritable(&value)) {
             let detail = format!("{key:?}: the character U+{:04X} cannot stand in XML", u32::from(c));
             return Err(Reject::bad_request(&headers, "bad metadata", detail));

@@ -30,7 +30,7 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Wanted, Reject> {
     let detail = if compact { Detail::Compact } else { Detail::Full };
     Ok(Wanted {
         form: Form { format: format(headers), detail },
-        gzip: text(headers, header::ACCEPT_ENCODING.as_str()).contains("gzip"),
+        gzip: accepts_gzip(headers),
         charset: accept(headers).to_ascii_lowercase().replace(' ', "").contains("charset=utf-8"),
     })
 }
@@ -47,6 +47,18 @@ fn accepts_either(headers: &HeaderMap) -> bool {
             let media = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
             matches!(media.as_str(), "*/*" | "*" | "application/*" | "application/json" | "application/xml")
         })
+}
+
+/// Whether `Accept-Encoding` lists gzip. **Compat:** Java looks for the word alone; here `gzip;q=0` means no.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|v| v.to_str().ok());
+    values.flat_map(|v| v.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let named = matches!(parts.next().as_deref(), Some("gzip" | "x-gzip"));
+        let refused =
+            |p: String| p.strip_prefix("q=").is_some_and(|q| q.parse().is_ok_and(|q: f32| q == 0.0));
+        named && !parts.any(refused)
+    })
 }
 
 /// All `Accept` headers as one text.
@@ -110,6 +122,25 @@ mod tests {
             (Some("application/xml;q=0.9, application/json;q=0.1"), Format::Json),
         ] {
             assert_eq!(wanted(&headers(accept)).ok().map(|w| w.form.format), Some(format), "{accept:?}");
+        }
+    }
+
+    /// Case: P013, P014
+    #[test]
+    fn gzip_is_answered_to_whoever_lists_it() {
+        for (listed, gzip) in [
+            ("gzip", true),
+            ("gzip, x-gzip, deflate", true),
+            ("deflate, GZIP;q=0.5", true),
+            ("identity", false),
+            ("deflate", false),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000, identity", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, listed.parse().unwrap());
+            assert_eq!(accepts_gzip(&headers), gzip, "{listed:?}");
         }
     }
 

@@ -115,9 +115,9 @@ impl ChangeLog {
         self.entries.values()
     }
 
-    /// The version of the oldest entry; 0 if there is none. It moves when entries are forgotten.
-    pub(super) fn oldest_version(&self) -> u64 {
-        self.entries.first_key_value().map_or(0, |(v, _)| *v)
+    /// The version of the oldest entry. It moves up when entries are forgotten.
+    pub(super) fn oldest_version(&self) -> Option<u64> {
+        self.entries.first_key_value().map(|(v, _)| *v)
     }
 
     /// Whether every change of the retention is there.
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(log.len(), 2);
         log.forget_old(Tick(180_001));
         assert_eq!(ids(&log), [(2, "b".into())]);
-        assert_eq!(log.oldest_version(), 2);
+        assert_eq!(log.oldest_version(), Some(2));
     }
 
     #[test]

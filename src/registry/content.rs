@@ -23,8 +23,9 @@ pub enum Scope {
     SecureVip(Box<str>),
 }
 
-/// When what a scope shows last changed. Two equal stamps of a scope mean equal content, but for lease times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When what a scope shows last changed. Two equal stamps of a scope mean equal content, but for lease times; of two
+/// different ones the greater is the later. A delta changes with the registry and when the log forgets, hence two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64, u64);
 
 /// What a document of some scope shows, at one version: list, version and hash code always fit together.
@@ -71,7 +72,9 @@ impl Group {
 pub(super) fn stamp(scope: &Scope, instances: &Instances, log: &ChangeLog) -> Option<Stamp> {
     match scope {
         Scope::All => Some(Stamp(instances.version, 0)),
-        Scope::Delta => Some(Stamp(instances.version, log.oldest_version())),
+        Scope::Delta => {
+            Some(Stamp(instances.version, log.oldest_version().unwrap_or(instances.next_version())))
+        }
         Scope::App(name) => instances.apps.get(name).map(|app| Stamp(app.version, 0)),
         Scope::Vip(vip) => instances.vips.get(vip).map(|members| Stamp(members.version, 0)),
         Scope::SecureVip(vip) => instances.secure_vips.get(vip).map(|members| Stamp(members.version, 0)),

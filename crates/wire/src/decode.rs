@@ -13,6 +13,9 @@ use crate::{
     ReplicationListResponse,
 };
 
+/// The most items of one batch. A Java server sends 250; what sends more than this is no server.
+pub const MAX_BATCH_ITEMS: usize = 100_000;
+
 /// The longest place or problem, in characters: either may quote what a client sent, of whatever size.
 const LONGEST: usize = 300;
 

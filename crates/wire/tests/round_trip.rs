@@ -242,7 +242,8 @@ proptest! {
         }
     }
 
-    /// Catalog: E1, E2, E3, E18. Case: U09
+    /// Catalog: E1, E2, E3, E18
+    /// Case: U09
     #[test]
     fn a_registry_is_read_back_with_its_hash_code(all in applications()) {
         for form in FULL {

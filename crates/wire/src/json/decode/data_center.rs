@@ -117,7 +117,8 @@ mod tests {
         DataCenterInfo::Amazon(entries.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect())
     }
 
-    /// Case: P004, P009. Catalog: E13, E20, E31
+    /// Case: P004, P009
+    /// Catalog: E13, E20, E31
     #[test]
     fn name_and_class_decide_together() {
         for (members, expected) in [
@@ -140,7 +141,8 @@ mod tests {
         }
     }
 
-    /// Case: P009. Catalog: E21
+    /// Case: P009
+    /// Catalog: E21
     #[test]
     fn amazons_metadata_is_found_wherever_it_stands() {
         let metadata = r#""metadata":{"instance-id":"i-1","n":7,"x":null}"#;

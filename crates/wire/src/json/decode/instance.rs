@@ -219,7 +219,8 @@ mod tests {
         assert_eq!((info.app.as_str(), info.app_group_name.as_deref()), ("ORDERS", Some("SHOP")));
     }
 
-    /// Case: P001, P002. Catalog: E7, E31
+    /// Case: P001, P002
+    /// Catalog: E7, E31
     #[test]
     fn both_spellings_of_the_override_are_read_and_the_later_counts() {
         let overridden = |members: &str| with(members).unwrap().overridden_status;
@@ -347,7 +348,8 @@ mod tests {
         assert!(truth("{}").is_err());
     }
 
-    /// Case: P006. Catalog: E31
+    /// Case: P006
+    /// Catalog: E31
     #[test]
     fn keys_that_eureka_does_not_know_are_skipped_whatever_they_hold() {
         let info = with(

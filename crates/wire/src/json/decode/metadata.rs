@@ -118,7 +118,8 @@ mod tests {
         }
     }
 
-    /// Case: P027. Catalog: E17
+    /// Case: P027
+    /// Catalog: E17
     #[test]
     fn nulls_and_the_name_of_javas_map_are_no_entries() {
         assert_eq!(metadata("null"), []);

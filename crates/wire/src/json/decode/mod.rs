@@ -180,7 +180,8 @@ mod tests {
         instance(text).expect_err(text).to_string()
     }
 
-    /// Case: P010. Catalog: E31, E23
+    /// Case: P010
+    /// Catalog: E31, E23
     #[test]
     fn the_root_must_be_an_object_with_the_one_key_instance() {
         let expected = "expected an object with the one key `instance`";

@@ -163,7 +163,8 @@ mod tests {
     use super::super::testing::{refused, with};
     use crate::{LeaseInfo, Port};
 
-    /// Case: P004, P006, P007. Catalog: E31
+    /// Case: P004, P006, P007
+    /// Catalog: E31
     #[test]
     fn a_port_is_read_in_every_form_that_clients_send() {
         let port = |number, enabled| Port { number, enabled };

@@ -12,6 +12,7 @@ use super::number::StrictNumber;
 use super::scalar::Scalar;
 use super::skip::skip;
 use super::{join, missing, read};
+use crate::decode::MAX_BATCH_ITEMS;
 use crate::{
     AppName, DecodeError, ReplicationAction, ReplicationInstance, ReplicationInstanceResponse,
     ReplicationList, ReplicationListResponse,
@@ -19,6 +20,10 @@ use crate::{
 
 pub(crate) fn replication_list(text: &str) -> Result<ReplicationList, DecodeError> {
     let Batch(items) = read(text, PhantomData::<Batch<'_>>)?;
+    if items.len() > MAX_BATCH_ITEMS {
+        let problem = format!("{} items, at most {MAX_BATCH_ITEMS} are taken at once", items.len());
+        return Err(DecodeError::new("replicationList", problem));
+    }
     let items = items.into_iter().enumerate().map(|(i, json)| {
         read(json.get(), PhantomData::<Item>).map(|item| item.0).map_err(|fault| {
             // Line and column would count from the item's beginning.
