@@ -52,3 +52,20 @@ impl Applications {
         self.instances().map(|i| i.status).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catalog: F6, F7
+    #[test]
+    fn applications_begin_without_version_and_hash_code_and_keep_what_they_are_given() {
+        let mut applications = Applications::default();
+        assert_eq!((applications.version, &applications.hash_code), (-1, &None));
+        applications.version = 7;
+        applications.hash_code = Some("UP_1_".to_owned());
+        assert_eq!(applications.version, 7);
+        assert_eq!(applications.hash_code.as_deref(), Some("UP_1_"));
+        assert_eq!(applications.reconcile_hash_code().to_string(), "", "which is computed, not claimed");
+    }
+}

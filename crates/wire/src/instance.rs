@@ -215,7 +215,8 @@ mod tests {
     use super::*;
 
     /// Case: P023
-    #[test]
+    /// Catalog: F5
+#[test]
     fn an_instance_goes_by_its_own_id_else_by_amazons_else_by_its_host() {
         let mut info = InstanceInfo::new("A".into());
         assert_eq!(info.id(), "");

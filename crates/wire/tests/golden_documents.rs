@@ -123,7 +123,10 @@ fn all(format: Format, text: &str) -> Applications {
     decode::applications(format, text.as_bytes()).expect(text)
 }
 
-/// G1 and G4. Catalog: E1, E3, E13, E14, E22, E30. Case: P002, P007
+/// G1 and G4.
+/// Catalog: E1, E3, E13, E14, E22, E30
+/// Case: P002, P007
+/// Catalog: E30
 #[test]
 fn an_instance_in_a_data_centre_of_its_own() {
     for (form, golden) in
@@ -134,7 +137,8 @@ fn an_instance_in_a_data_centre_of_its_own() {
     }
 }
 
-/// G2. Catalog: E1, E4, E17, E22, E30
+/// G2.
+/// Catalog: E1, E4, E17, E22, E30
 #[test]
 fn an_instance_without_metadata_carries_the_name_of_javas_empty_map() {
     let bare = InstanceInfo { metadata: Default::default(), ..orders() };
@@ -149,7 +153,8 @@ fn an_instance_without_metadata_carries_the_name_of_javas_empty_map() {
     assert_eq!(decoded(Format::Xml, &xml), bare);
 }
 
-/// G3 and G5. Catalog: E3, E10, E11, E30
+/// G3 and G5.
+/// Catalog: E3, E10, E11, E30
 #[test]
 fn an_instance_in_amazons_data_centre() {
     for (form, golden) in [(Form::JSON, golden!("g03-amazon.json")), (Form::XML, golden!("g05-amazon.xml"))] {
@@ -158,7 +163,8 @@ fn an_instance_in_amazons_data_centre() {
     }
 }
 
-/// G6 and G14. Catalog: E30
+/// G6 and G14.
+/// Catalog: E30
 #[test]
 fn an_empty_registry() {
     assert_eq!(applications(Form::JSON, 1, "", &[]), golden!("g06-empty.json"));
@@ -178,7 +184,9 @@ fn an_empty_registry() {
     }
 }
 
-/// G7, G8 and G9. Catalog: E1, E8, E18, E30
+/// G7, G8 and G9.
+/// Catalog: E1, E8, E18, E30
+/// Catalog: E8, E30
 #[test]
 fn applications_and_their_instances_are_arrays_however_many_there_are() {
     let two = [orders(), orders_2()];
@@ -201,7 +209,8 @@ fn applications_and_their_instances_are_arrays_however_many_there_are() {
     assert_eq!((read.name.as_str(), read.instances), ("ORDERS", vec![orders()]));
 }
 
-/// G7 as XML, which has no elements for lists. Catalog: E3, E18
+/// G7 as XML, which has no elements for lists.
+/// Catalog: E3, E18
 #[test]
 fn applications_in_xml_hold_their_instances_directly() {
     let xml = applications(Form::XML, 1, "UP_1_", &[("ORDERS", &[orders()])]);
@@ -217,7 +226,10 @@ fn applications_in_xml_hold_their_instances_directly() {
     assert_eq!(application, format!("<application>\n  <name>ORDERS</name>\n  {inner}\n</application>"));
 }
 
-/// G10 and G11. Catalog: E5, E6, E12, E15, E16, E30. Case: U10
+/// G10 and G11.
+/// Catalog: E5, E6, E12, E15, E16, E30
+/// Case: U10
+/// Catalog: E30
 #[test]
 fn compact_documents_have_their_own_fields_order_and_types() {
     let json = applications(
@@ -242,14 +254,19 @@ fn compact_documents_have_their_own_fields_order_and_types() {
     assert_eq!(orders.id(), "web-1.example.com:orders:8080");
 }
 
-/// G12 and G13. Catalog: E2, E7, E8, E31
+/// G12 and G13.
+/// Catalog: E2, E7, E8, E31
+/// Catalog: E30
 #[test]
 fn what_other_codecs_write_is_read_as_the_same_records() {
     assert_eq!(decoded(Format::Json, golden!("g12-jackson-instance.json")), orders());
     assert_eq!(all(Format::Json, golden!("g13-xstream.json")), all(Format::Json, golden!("g07-one.json")));
 }
 
-/// G15. Catalog: E30. Case: P026
+/// G15.
+/// Catalog: E30
+/// Case: P026
+/// Catalog: E30
 #[test]
 fn metadata_keys_that_are_no_names_are_escaped_as_xstream_does() {
     let entries = [("a_b", "1"), ("a$b", "2"), ("a b", "3"), ("x<y", "<&>\"'"), ("9z", "é")];
@@ -285,7 +302,8 @@ fn item(
     }
 }
 
-/// G16. Catalog: E9, E30
+/// G16.
+/// Catalog: E9, E30
 #[test]
 fn batches_carry_what_each_action_needs() {
     use ReplicationAction::{Cancel, DeleteStatusOverride, Heartbeat, Register, StatusUpdate};
@@ -316,7 +334,8 @@ fn batches_carry_what_each_action_needs() {
     }
 }
 
-/// G17. Catalog: E9, E30
+/// G17.
+/// Catalog: E9, E30
 #[test]
 fn the_answer_to_a_batch() {
     let mut newer = replicated();
@@ -357,7 +376,8 @@ fn the_answer_to_a_batch_in_xml() {
     assert!(text(encode::replication_response(Format::Xml, &response)).contains("\n  <responseList/>\n"));
 }
 
-/// G18. Catalog: E30
+/// G18.
+/// Catalog: E30
 #[test]
 fn a_delta_shows_a_deleted_instance_with_its_last_status_and_the_time_of_its_end() {
     let mut info = InstanceInfo::new("BAR".into());
@@ -382,7 +402,8 @@ fn a_delta_shows_a_deleted_instance_with_its_last_status_and_the_time_of_its_end
     assert_eq!(all(Format::Json, golden!("g18-delta.json")).applications[0].instances, [info]);
 }
 
-/// G19. Catalog: E30
+/// G19.
+/// Catalog: E30
 #[test]
 fn an_instance_fits_into_documents_of_another_kind() {
     let element = encode::instance_element_xml("instanceInfo", 1, Shown::from(&orders()));
@@ -395,7 +416,8 @@ fn an_instance_fits_into_documents_of_another_kind() {
     assert_eq!(format!("{{\"instance\":{json}}}"), golden!("g01-instance.json"));
 }
 
-/// A strict client refuses a whole registry for one key it does not know. Catalog: E33
+/// A strict client refuses a whole registry for one key it does not know.
+/// Catalog: E33
 #[test]
 fn no_document_holds_a_key_that_eureka_does_not_know() {
     let mut info = InstanceInfo { sid: Some("s".into()), ..orders() };
@@ -425,7 +447,8 @@ fn no_document_holds_a_key_that_eureka_does_not_know() {
     assert_eq!(names, known);
 }
 
-/// What Spring's client of today sends. Catalog: E34
+/// What Spring's client of today sends.
+/// Catalog: E34
 #[test]
 fn springs_registration_with_nulls_booleans_and_numbers_is_read() {
     let info = decoded(Format::Json, golden!("spring-register.json"));
@@ -448,7 +471,8 @@ fn springs_registration_with_nulls_booleans_and_numbers_is_read() {
     assert_eq!(info, expected);
 }
 
-/// The body of a hand-made client. Case: P004
+/// The body of a hand-made client.
+/// Case: P004
 #[test]
 fn a_registration_with_a_bare_port_and_no_class_is_read() {
     let body = r#"{"instance":{"instanceId":"a","app":"ORDERS","hostName":"n1.test","ipAddr":"10.9.0.1",
