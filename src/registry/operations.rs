@@ -260,6 +260,8 @@ impl Registry {
         let entry = Registered {
             lease: self.lease_for(&info, Some(&entry), now),
             own_status: info.status,
+            // What a status call brought becomes the record's: with less, peers that know it would refuse this.
+            record_dirty: info.last_dirty_timestamp.unwrap_or(entry.record_dirty),
             info: Arc::new(info),
             record_version: version,
             over: entry.over.filter(|o| o.set_status().is_some()),
