@@ -117,6 +117,7 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
     }
     match api.registry.register(info, Origin::Replica) {
         Registration::New | Registration::Replaced | Registration::KeptNewer => code(StatusCode::OK),
+        Registration::TooLarge => code(StatusCode::PAYLOAD_TOO_LARGE),
         Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
     }
 }

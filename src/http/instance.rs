@@ -162,11 +162,7 @@ fn changed(headers: &HeaderMap, api: &Api, outcome: StatusChange) -> Result<Stat
     match outcome {
         StatusChange::Changed | StatusChange::Unchanged => Ok(StatusCode::OK),
         StatusChange::NotFound => Err(Reject::NotFound),
-        StatusChange::TooLarge => Err(Reject::too_large(
-            headers,
-            "eurekad.limits.metadata-bytes",
-            api.settings.registry.max_metadata_bytes,
-        )),
+        StatusChange::TooLarge => Err(Reject::metadata_too_large(headers, api)),
     }
 }
 

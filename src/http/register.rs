@@ -36,6 +36,7 @@ pub(super) async fn register(
         .map_err(|text| Reject::Sentence { format: negotiate::format(&headers), text })?;
     match api.registry.register(info, origin(&headers, Origin::Client)) {
         Registration::New | Registration::Replaced | Registration::KeptNewer => Ok(StatusCode::NO_CONTENT),
+        Registration::TooLarge => Err(Reject::metadata_too_large(&headers, &api)),
         Registration::Full => Err(Reject::Overloaded {
             format: negotiate::format(&headers),
             detail: "the registry is full: raise eurekad.limits.instances".to_owned(),

@@ -9,10 +9,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use eurekad_wire::encode::escape_xml_text;
-use eurekad_wire::{DecodeError, Format};
+use eurekad_wire::{DecodeError, Format, made_writable};
 use serde::Serialize;
 
-use super::negotiate;
+use super::{Api, negotiate};
 
 /// How long a client should wait before it tries an overloaded node again, in seconds.
 const RETRY_AFTER_SECS: u32 = 5;
@@ -69,6 +69,11 @@ impl Reject {
         let detail = format!("more than the {limit} bytes that {setting} allows");
         Self::Explained { status, format, error: "request too large", detail }
     }
+
+    /// 413: the instance's metadata is too large.
+    pub(super) fn metadata_too_large(headers: &HeaderMap, api: &Api) -> Self {
+        Self::too_large(headers, "eurekad.limits.metadata-bytes", api.settings.registry.max_metadata_bytes)
+    }
 }
 
 #[derive(Serialize)]
@@ -86,7 +91,10 @@ impl IntoResponse for Reject {
             Self::Explained { status, format, error, detail } => {
                 with_body(status, format, explanation(format, error, &detail))
             }
-            Self::Sentence { format, text } => with_body(StatusCode::BAD_REQUEST, format, text),
+            // The sentence repeats what the client sent, which may be anything.
+            Self::Sentence { format, text } => {
+                with_body(StatusCode::BAD_REQUEST, format, made_writable(&text))
+            }
             Self::Overloaded { format, detail } => {
                 let body = explanation(format, "overloaded", &detail);
                 let mut response = with_body(StatusCode::SERVICE_UNAVAILABLE, format, body);
@@ -111,12 +119,7 @@ fn explanation(format: Format, error: &str, detail: &str) -> String {
             serde_json::to_string(&Envelope { error, detail }).expect("two strings are always JSON")
         }
         Format::Xml => {
-            // What cannot stand in XML came from the client; it is shown as a replacement character.
-            let detail: String = detail
-                .chars()
-                .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-                .collect();
-            let (error, detail) = (escape_xml_text(error), escape_xml_text(&detail));
+            let (error, detail) = (escape_xml_text(error), escape_xml_text(detail));
             format!("<error><message>{error}</message><detail>{detail}</detail></error>")
         }
     }

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use eurekad_wire::InstanceStatus;
+use eurekad_wire::{InstanceStatus, made_writable};
 
 use super::Ops;
 use crate::http::without_credentials;
@@ -116,7 +116,8 @@ fn events(recent: Vec<RecentEvent>) -> Vec<Event> {
     recent
         .map(|event| Event {
             at: jiff::Timestamp::from_millisecond(event.at).unwrap_or_default().to_string(),
-            what: format!("{}({})", event.key.app, event.key.id),
+            // A cancellation names what its sender likes, and is listed whether it exists or not.
+            what: made_writable(&format!("{}({})", event.key.app, event.key.id)),
         })
         .collect()
 }

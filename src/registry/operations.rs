@@ -26,6 +26,9 @@ impl Registry {
     /// way there is a new lease, which inherits only when the instance was first UP. An existing timestamp more than a
     /// minute in the future does not beat a client's own registration, or one wrong clock would lock it out.
     pub fn register(&self, info: InstanceInfo, origin: Origin) -> Registration {
+        if metadata_bytes(&info) > self.settings.max_metadata_bytes {
+            return Registration::TooLarge;
+        }
         let now = self.clock.epoch_millis();
         let key = Key { app: info.app.clone(), id: InstanceId::new(info.id()) };
         let mut guarded = self.write();
@@ -251,8 +254,7 @@ impl Registry {
         };
         let mut info = (*entry.info).clone();
         info.metadata.extend(changes);
-        let bytes: usize = info.metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
-        if bytes > self.settings.max_metadata_bytes {
+        if metadata_bytes(&info) > self.settings.max_metadata_bytes {
             return StatusChange::TooLarge;
         }
         let version = guarded.instances.next_version();
@@ -265,7 +267,6 @@ impl Registry {
             info: Arc::new(info),
             record_version: version,
             over: entry.over.filter(|o| o.set_status().is_some()),
-            ..entry
         };
         self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
         StatusChange::Changed
@@ -325,6 +326,15 @@ impl Registered {
         info.last_updated_timestamp = now;
         Self { info: Arc::new(info), ..self }
     }
+}
+
+/// What an instance's metadata takes, the data centre's included.
+fn metadata_bytes(info: &InstanceInfo) -> usize {
+    let amazon = match &info.data_center_info {
+        Some(DataCenterInfo::Amazon(metadata)) => Some(metadata),
+        Some(DataCenterInfo::MyOwn | DataCenterInfo::Netflix | DataCenterInfo::Unnamed) | None => None,
+    };
+    info.metadata.iter().chain(amazon.into_iter().flatten()).map(|(k, v)| k.len() + v.len()).sum()
 }
 
 /// Whether the record that is there beats the one that comes.

@@ -13,6 +13,8 @@ pub enum Registration {
     Replaced,
     /// It was, with a newer `lastDirtyTimestamp`: the existing record stays, with a new lease.
     KeptNewer,
+    /// Its metadata is larger than `eurekad.limits.metadata-bytes`.
+    TooLarge,
     /// The registry holds as many instances as `eurekad.limits.instances` allows.
     Full,
 }

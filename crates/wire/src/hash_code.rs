@@ -51,14 +51,14 @@ mod tests {
 
     /// Case: U09
     /// Catalog: F8
-#[test]
+    #[test]
     fn an_empty_registry_has_an_empty_hash_code() {
         assert_eq!(AppsHashCode::default().to_string(), "");
     }
 
     /// Case: U09
     /// Catalog: F8
-#[test]
+    #[test]
     fn statuses_stand_in_alphabetical_order_with_their_counts() {
         let hash: AppsHashCode = [Up, Starting, Up, Up].into_iter().collect();
         assert_eq!(hash.to_string(), "STARTING_1_UP_3_");

@@ -216,7 +216,7 @@ mod tests {
 
     /// Case: P023
     /// Catalog: F5
-#[test]
+    #[test]
     fn an_instance_goes_by_its_own_id_else_by_amazons_else_by_its_host() {
         let mut info = InstanceInfo::new("A".into());
         assert_eq!(info.id(), "");

@@ -40,4 +40,4 @@ pub use replication::{
     ReplicationAction, ReplicationInstance, ReplicationInstanceResponse, ReplicationList,
     ReplicationListResponse,
 };
-pub use text::first_unwritable;
+pub use text::{first_unwritable, made_writable};
