@@ -1,10 +1,46 @@
 //! Long computations, off the threads that serve heartbeats.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
-/// Runs `work` on tokio's blocking pool. A panic in it is a panic here.
-pub(crate) async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+use tokio::sync::Semaphore;
+
+/// Runs long computations on tokio's blocking pool, no more at one time than there are processors: what waits costs
+/// nothing, what runs costs memory.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    free: Arc<Semaphore>,
+}
+
+impl Workers {
+    /// As many workers as there are processors.
+    pub fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { free: Arc::new(Semaphore::new(processors)) }
+    }
+
+    /// Runs `work` when a worker is free. A panic in it is a panic here.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        // The semaphore is never closed, so there is always a permit to come.
+        let permit = Arc::clone(&self.free).acquire_owned().await.ok();
+        finished(tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(permit);
+            done
+        }))
+        .await
+    }
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a task returns. A panic in it is a panic here.
+pub(crate) async fn finished<T>(task: tokio::task::JoinHandle<T>) -> T {
+    match task.await {
         Ok(done) => done,
         Err(failed) => match failed.try_into_panic() {
             Ok(panic) => resume_unwind(panic),

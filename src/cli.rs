@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use rand::RngExt;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::Clock;
@@ -22,7 +23,12 @@ const USAGE: u8 = 2;
 ///
 /// Without any option it listens on port 8761, and clients use http://HOST:8761/eureka/.
 #[derive(Debug, Parser)]
-#[command(name = "eurekad", version, override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]")]
+#[command(
+    name = "eurekad",
+    version,
+    args_override_self = true,
+    override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]"
+)]
 struct Arguments {
     /// Port to listen on; short for --server.port
     #[arg(long, value_name = "PORT")]
@@ -36,7 +42,15 @@ struct Arguments {
 }
 
 /// Runs the program and returns its exit code: 0 after an orderly stop, 1 after a failure, 2 for a bad command line.
-pub fn main(arguments: impl IntoIterator<Item = String>) -> ExitCode {
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Result<Vec<String>, OsString> = arguments.into_iter().map(OsString::into_string).collect();
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(argument) => {
+            say(&format!("eurekad: the argument {argument:?} is not UTF-8"));
+            return ExitCode::from(USAGE);
+        }
+    };
     let settings = match settings_of(arguments) {
         Ok(settings) => settings,
         Err(said) => return said,
@@ -62,35 +76,48 @@ fn settings_of(arguments: impl IntoIterator<Item = String>) -> Result<Settings, 
     })?;
     let short =
         [("server.port", port), ("server.address", bind), ("eureka.client.service-url.default-zone", peers)];
-    dotted.extend(short.into_iter().filter_map(|(key, value)| Some((key.to_owned(), Some(value?)))));
+    let given = short.iter().filter_map(|(key, value)| Some(((*key).to_owned(), Some(value.clone()?))));
+    dotted.extend(given);
     from_arguments(&dotted).map_err(|invalid| {
-        say(&format!("{invalid}\neurekad --help lists all settings"));
+        // Named as it was given.
+        let names = [("--server.port=", "--port "), ("--server.address=", "--bind ")];
+        let text = names.iter().zip(&short).filter(|(_, (_, value))| value.is_some());
+        let text = text.fold(invalid.to_string(), |text, ((long, short), _)| text.replace(long, short));
+        say(&format!("eurekad: {}\neurekad --help lists all settings", text.replace('\n', "\neurekad: ")));
         ExitCode::from(USAGE)
     })
 }
 
 fn settings_help() -> String {
-    let mut help = String::from("Settings, as --KEY=VALUE (camelCase keys work too):\n");
+    let mut help = String::from("Settings (camelCase keys work too):\n");
     for setting in SETTINGS {
         let default = if setting.default.is_empty() { "nothing" } else { setting.default };
-        help.push_str(&format!("  --{}\n          {} [default: {default}]\n", setting.key, setting.about));
+        help.push_str(&format!(
+            "  --{}=VALUE\n          {} [default: {default}]\n",
+            setting.key, setting.about
+        ));
     }
     help
 }
 
 fn run(settings: Settings) -> anyhow::Result<()> {
     let clock = Clock::system();
-    start_logging(&settings.log, clock.clone())?;
+    let _written_at_the_end = start_logging(&settings.log, clock.clone())?;
+    raise_open_files(settings.http.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     runtime.block_on(async {
         let address = SocketAddr::new(settings.http.bind, settings.http.port);
-        let listener = TcpListener::bind(address)
-            .await
+        let listener = listen(address)
             .with_context(|| format!("cannot listen on {address}; choose another --port or --bind"))?;
         let address = listener.local_addr().context("cannot tell the address listened on")?;
         let context_path = settings.http.context_path.clone();
+        // Nobody can go to 0.0.0.0.
+        let host =
+            if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        let base = format!("http://{host}:{}{context_path}", address.port());
         if !settings.peers.is_empty() {
-            tracing::warn!("peers are set, but this version does not replicate to them yet");
+            tracing::warn!("peers are set, but this version does not replicate to them");
         }
         let env = Env { clock, seed: rand::rng().random() };
         let node = Node::new(settings, env, address.port());
@@ -98,7 +125,7 @@ fn run(settings: Settings) -> anyhow::Result<()> {
         node.open();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            "eurekad is open: clients use http://{address}{context_path}/eureka/, people http://{address}{context_path}/"
+            %address, "eurekad is open: clients use {base}/eureka/, people {base}/"
         );
         node.serve(listener).await?;
         tracing::info!("stopped");
@@ -113,12 +140,34 @@ fn stop_on_signals(node: &Node) -> anyhow::Result<()> {
     let stop = node.stopper();
     tokio::spawn(async move {
         tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
-        tracing::info!("stopping; once more to stop at once");
         stop.cancel();
+        tracing::info!("stopping; send the signal again to stop at once");
         tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
         std::process::exit(1);
     });
     Ok(())
+}
+
+/// Every connection is an open file, and the usual limit is far below the connections that are allowed.
+fn raise_open_files(connections: usize) {
+    let wanted = (connections as u64).saturating_add(256);
+    let got = rlimit::increase_nofile_limit(wanted).unwrap_or(0);
+    if got < wanted {
+        tracing::warn!(
+            got,
+            wanted,
+            "the system allows fewer open files than eurekad.limits.connections needs; raise `ulimit -n`"
+        );
+    }
+}
+
+/// Listens with a queue that is long enough for a fleet that reconnects at once.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    const BACKLOG: u32 = 4096;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Says something on standard error. Who closed it does not want to hear.

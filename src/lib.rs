@@ -7,6 +7,7 @@
 //! | [`clock`] | wall time for the wire, monotonic time for decisions |
 //! | [`settings`] | every setting, its name and its default |
 //! | [`telemetry`] | logs and counters |
+//! | [`blocking`] | long computations, off the threads that serve heartbeats |
 //! | [`registry`] | leases, overrides, the change log, eviction |
 //! | [`cache`] | encoded documents |
 //! | [`http`] | the Eureka API |
@@ -14,7 +15,7 @@
 //! | [`node`] | one running node |
 //! | [`cli`] | the command line |
 
-mod blocking;
+pub mod blocking;
 pub mod cache;
 pub mod cli;
 pub mod clock;

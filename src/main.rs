@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    eurekad::cli::main(std::env::args())
+    eurekad::cli::main(std::env::args_os())
 }

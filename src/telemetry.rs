@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::{Registry as Names, Unit};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::time::FormatTime;
 
@@ -30,6 +31,8 @@ pub struct Metrics {
 pub struct RegistryMetrics {
     /// Registrations, replicated ones included.
     pub registrations: Counter,
+    /// Registrations refused because the registry is full.
+    pub registrations_refused: Counter,
     /// Renewals.
     pub renewals: Counter,
     /// Heartbeats answered 404.
@@ -76,6 +79,11 @@ impl Metrics {
             names.register(name, help, counter.clone());
         };
         counter("registrations", "Registrations, replicated ones included", &registry.registrations);
+        counter(
+            "registrations_refused",
+            "Registrations refused because the registry is full",
+            &registry.registrations_refused,
+        );
         counter("renewals", "Heartbeats that renewed a lease", &registry.renewals);
         counter("renewals_not_found", "Heartbeats answered 404", &registry.renewals_not_found);
         counter("cancellations", "Instances cancelled", &registry.cancellations);
@@ -101,23 +109,37 @@ impl Metrics {
     }
 }
 
-/// Starts logging to standard error, for the whole process.
+/// The most log lines that wait to be written; more are dropped. Whoever reads the log may be slower than the node,
+/// or gone, and the registry must not wait for it.
+const MOST_WAITING_LINES: usize = 8192;
+
+/// Starts logging to standard error, for the whole process. What is returned must be kept until the end, and dropped
+/// then: it writes what still waits.
+///
+/// Lines are written by a thread of their own. A log that nobody reads costs lines, never heartbeats.
 ///
 /// # Errors
 /// If the filter is not one that tracing understands, or if logging has been started before.
-pub fn start_logging(settings: &LogSettings, clock: Clock) -> anyhow::Result<()> {
+pub fn start_logging(settings: &LogSettings, clock: Clock) -> anyhow::Result<WorkerGuard> {
     let filter = EnvFilter::try_new(&settings.filter)
         .map_err(|e| anyhow::anyhow!("eurekad.log.filter: {:?} is no log filter: {e}", settings.filter))?;
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(MOST_WAITING_LINES)
+        .lossy(true)
+        .finish(std::io::stderr());
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        // Its own complaints would go to standard error too, and panic when that is gone.
+        .log_internal_errors(false)
+        .with_writer(writer)
         .with_ansi(std::io::stderr().is_terminal())
         .with_timer(WallTime(clock));
     let started = match settings.format {
         LogFormat::Text => log.with_target(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
-    started.map_err(|e| anyhow::anyhow!("logging has been started before: {e}"))
+    started.map_err(|e| anyhow::anyhow!("logging has been started before: {e}"))?;
+    Ok(guard)
 }
 
 /// The time of a log line, by the node's clock.

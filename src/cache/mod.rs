@@ -17,15 +17,15 @@ use moka::future::Cache;
 
 pub use payload::Payload;
 
-use crate::blocking::off_thread;
+use crate::blocking::{Workers, finished};
 use crate::clock::{Clock, Tick};
 use crate::registry::{Content, Registry, Scope, Stamp};
 use crate::settings::CacheSettings;
 use crate::telemetry::CacheMetrics;
 use read_only::ReadOnly;
 
-/// Documents of this many instances and more are encoded on the blocking pool, to keep heartbeats flowing.
-const LARGE_DOCUMENT: usize = 500;
+/// Documents of about this many bytes and more are encoded by the workers, to keep heartbeats flowing.
+const LARGE_DOCUMENT: usize = 512 * 1024;
 
 /// Which document: what it shows and in which form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,13 +44,17 @@ struct Document {
     built: Tick,
 }
 
-/// The response cache of one node.
+/// The response cache of one node. Cheap to clone; all clones are one cache.
+#[derive(Debug, Clone)]
+pub struct ResponseCache(Arc<Inner>);
+
 #[derive(Debug)]
-pub struct ResponseCache {
+struct Inner {
     clock: Clock,
     settings: CacheSettings,
     metrics: CacheMetrics,
     registry: Arc<Registry>,
+    workers: Workers,
     read_write: Cache<Key, Document>,
     read_only: ReadOnly,
 }
@@ -62,6 +66,7 @@ impl ResponseCache {
         clock: Clock,
         settings: CacheSettings,
         metrics: CacheMetrics,
+        workers: Workers,
     ) -> Self {
         let read_write = Cache::builder()
             .max_capacity(settings.max_bytes)
@@ -70,34 +75,83 @@ impl ResponseCache {
             })
             .build();
         let read_only = ReadOnly::new(settings.max_bytes);
-        Self { clock, settings, metrics, registry, read_write, read_only }
+        Self(Arc::new(Inner { clock, settings, metrics, registry, workers, read_write, read_only }))
     }
 
-    /// The document for `key`; `None` if there is no such application or VIP.
+    /// The document for `key`; `None` if there is no such application or VIP, or no whole delta.
     pub async fn get(&self, key: &Key) -> Option<Payload> {
-        if !self.settings.use_read_only {
+        let inner = &self.0;
+        if !inner.settings.use_read_only {
             return self.current(key).await.map(|document| document.payload);
         }
-        if let Some(document) = self.read_only.get(key, self.clock.tick()) {
-            self.metrics.hits.inc();
+        if let Some(document) = inner.read_only.get(key, inner.clock.tick()) {
+            inner.metrics.hits.inc();
             return Some(document.payload);
         }
         let document = self.current(key).await?;
-        self.read_only.put(key.clone(), document.clone(), self.clock.tick());
-        Some(document.payload)
+        Some(inner.read_only.put(key, document, inner.clock.tick()).payload)
     }
 
     /// The document as it is now.
     async fn current(&self, key: &Key) -> Option<Document> {
-        loop {
-            let stamp = self.registry.stamp(&key.scope)?;
-            if let Some(document) = self.read_write.get(key).await
-                && document.stamp == stamp
-                && !self.is_old(&document)
-            {
-                self.metrics.hits.inc();
-                return Some(document);
+        let stamp = self.0.registry.stamp(&key.scope)?;
+        if let Some(document) = self.0.read_write.get(key).await
+            && document.stamp == stamp
+            && !self.0.is_old(&document)
+        {
+            self.0.metrics.hits.inc();
+            return Some(document);
+        }
+        // In a task of its own: a client that gives up must not throw away what the next one is going to ask for.
+        let (inner, key) = (Arc::clone(&self.0), key.clone());
+        finished(tokio::spawn(async move { inner.encode_current(&key).await })).await
+    }
+
+    /// The bytes that the read-only level holds.
+    pub fn read_only_bytes(&self) -> u64 {
+        self.0.read_only.bytes()
+    }
+
+    /// Brings the read-only level up to date: every document in use, all at one version.
+    pub async fn refresh(&self) {
+        let inner = &self.0;
+        let (now, idle) = (inner.clock.tick(), inner.settings.expiration);
+        let in_use = inner.read_only.in_use(now, idle);
+        let known = in_use.iter().enumerate().map(|(n, (key, document))| {
+            // An old document is made again although its stamp still holds.
+            (n, &key.scope, (!inner.is_old(document)).then_some(document.stamp))
+        });
+        let changed = inner.registry.contents(known);
+        let weight = |n: &usize| in_use[*n].1.payload.weight() as u64;
+        let kept: u64 = (0..in_use.len()).map(|n| weight(&n)).sum();
+        let replaced: u64 = changed.iter().map(|(n, _)| weight(n)).sum();
+        let mut room = inner.settings.max_bytes.saturating_sub(kept - replaced);
+        let mut fresh = Vec::with_capacity(changed.len());
+        for (n, content) in changed {
+            let key = &in_use[n].0;
+            // What there is no room for is left to the read-write level.
+            let mut document = match content.filter(|content| content.bytes() as u64 <= room) {
+                Some(content) => Some(inner.build(key.form, &key.scope, content).await),
+                None => None,
+            };
+            if let Some(built) = &document {
+                inner.read_write.insert(key.clone(), built.clone()).await;
+                match room.checked_sub(built.payload.weight() as u64) {
+                    Some(rest) => room = rest,
+                    None => document = None,
+                }
             }
+            fresh.push((key.clone(), document));
+            tokio::task::yield_now().await;
+        }
+        inner.read_only.swap(fresh, now, idle);
+    }
+}
+
+impl Inner {
+    /// Encodes the document as it is now, unless somebody else is at it.
+    async fn encode_current(&self, key: &Key) -> Option<Document> {
+        loop {
             let content = self.registry.content(&key.scope)?;
             let stamp = content.stamp;
             // One caller encodes, the others wait for it. What they then get may be older than the change they came
@@ -114,37 +168,14 @@ impl ResponseCache {
         }
     }
 
-    /// Brings the read-only level up to date: every document in use, all at one version.
-    pub async fn refresh(&self) {
-        let now = self.clock.tick();
-        let in_use = self.read_only.in_use(now, self.settings.expiration);
-        let mut fresh = Vec::new();
-        let known = in_use.iter().map(|(key, document)| {
-            // An old document is made again although its stamp still holds.
-            (key, (!self.is_old(document)).then_some(document.stamp))
-        });
-        for (key, content) in self.registry.contents(known.map(|(key, stamp)| (key, &key.scope, stamp))) {
-            match content {
-                Some(content) => {
-                    let document = self.build(key.form, &key.scope, content).await;
-                    self.read_write.insert(key.clone(), document.clone()).await;
-                    fresh.push((key.clone(), Some(document)));
-                }
-                None => fresh.push((key.clone(), None)),
-            }
-        }
-        self.read_only.swap(fresh, now, self.settings.expiration);
-    }
-
     async fn build(&self, form: Form, scope: &Scope, content: Content) -> Document {
         self.metrics.builds.inc();
         let stamp = content.stamp;
-        let instances: usize = content.groups.iter().map(|group| group.instances().len()).sum();
-        let payload = if instances < LARGE_DOCUMENT {
+        let payload = if content.bytes() < LARGE_DOCUMENT {
             render::render(form, scope, &content)
         } else {
             let scope = scope.clone();
-            off_thread(move || render::render(form, &scope, &content)).await
+            self.workers.run(move || render::render(form, &scope, &content)).await
         };
         self.metrics.built_bytes.inc_by(payload.len() as u64);
         Document { payload, stamp, built: self.clock.tick() }

@@ -8,9 +8,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::sync::OnceCell;
 
-use crate::blocking::off_thread;
+use crate::blocking::{Workers, finished};
 
-/// From this many bytes on, compression runs on the blocking pool.
+/// From this many bytes on, compression is left to the workers.
 const LARGE: usize = 64 * 1024;
 
 /// An encoded document. Cheap to clone; compressed once, when first asked for.
@@ -35,15 +35,23 @@ impl Payload {
     }
 
     /// The document as one gzip member.
-    pub async fn gzip(&self) -> Bytes {
-        let compressed = self.0.gzip.get_or_init(|| async {
-            let plain = self.plain();
-            if plain.len() < LARGE {
-                return compress(&plain);
-            }
-            off_thread(move || compress(&plain)).await
-        });
-        compressed.await.clone()
+    pub async fn gzip(&self, workers: &Workers) -> Bytes {
+        if let Some(compressed) = self.0.gzip.get() {
+            return compressed.clone();
+        }
+        if self.len() < LARGE {
+            return self.0.gzip.get_or_init(async || compress(&self.0.plain)).await.clone();
+        }
+        // In a task of its own: it goes on when the client that asked gives up.
+        let (inner, workers) = (Arc::clone(&self.0), workers.clone());
+        finished(tokio::spawn(async move {
+            let compressing = async || {
+                let plain = inner.plain.clone();
+                workers.run(move || compress(&plain)).await
+            };
+            inner.gzip.get_or_init(compressing).await.clone()
+        }))
+        .await
     }
 
     /// Its length in bytes, uncompressed.

@@ -8,6 +8,9 @@ use std::time::Duration;
 use super::{Document, Key};
 use crate::clock::Tick;
 
+/// The most documents it holds: each renewal looks at all of them under the registry's lock.
+const MOST_KEYS: usize = 10_000;
+
 #[derive(Debug)]
 pub(super) struct ReadOnly {
     documents: RwLock<HashMap<Key, Slot>>,
@@ -34,17 +37,25 @@ impl ReadOnly {
         Some(slot.document.clone())
     }
 
-    pub(super) fn put(&self, key: Key, document: Document, now: Tick) {
+    /// Takes a document in, if there is room, and returns the one that is there now: a refresh may have come in
+    /// between with a newer one, and readers must not see that and then this.
+    pub(super) fn put(&self, key: &Key, document: Document, now: Tick) -> Document {
         let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
-        let bytes = document.payload.weight() as u64;
-        if self.bytes.load(Ordering::Relaxed) + bytes > self.max_bytes {
-            return;
+        if let Some(slot) = documents.get(key) {
+            return slot.document.clone();
         }
-        // A refresh may have come in between with a newer one.
-        documents.entry(key).or_insert_with(|| {
+        let bytes = document.payload.weight() as u64;
+        if documents.len() < MOST_KEYS && self.bytes.load(Ordering::Relaxed) + bytes <= self.max_bytes {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
-            Slot { document, last_read: AtomicU64::new(now.0) }
-        });
+            let slot = Slot { document: document.clone(), last_read: AtomicU64::new(now.0) };
+            documents.insert(key.clone(), slot);
+        }
+        document
+    }
+
+    /// The bytes it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// The documents that were read within `idle`.

@@ -1,5 +1,6 @@
 //! What peers send: `POST peerreplication/batch/`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -7,23 +8,22 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use eurekad_wire::{
-    DecodeError, Form, Format, InstanceInfo, InstanceStatus, ReplicationAction, ReplicationInstance,
+    DecodeError, Format, InstanceInfo, InstanceStatus, ReplicationAction, ReplicationInstance,
     ReplicationInstanceResponse, ReplicationListResponse, decode, encode,
 };
 
 use super::body::{self, Limit};
 use super::reject::Reject;
 use super::{Api, negotiate, register};
-use crate::blocking::off_thread;
 use crate::cache::Payload;
 use crate::registry::{
-    Cancellation, Heartbeat, HeartbeatOutcome, Origin, Registered, Registration, StatusChange,
+    Cancellation, Heartbeat, HeartbeatOutcome, Key, Origin, Registered, Registration, StatusChange,
 };
 
 /// After so many items other tasks get their turn.
 const ITEMS_AT_A_STRETCH: usize = 256;
 
-/// Batches of this many bytes and more are decoded on the blocking pool.
+/// Batches, and answers, of this many bytes and more are left to the workers.
 const LARGE: usize = 512 * 1024;
 
 /// `POST peerreplication/batch/`: 200 with one answer per item, in order.
@@ -42,34 +42,63 @@ pub(super) async fn apply(
         setting: "eurekad.limits.batch-bytes",
         timeout: http.body_timeout,
     };
-    let bytes = body::read(&headers, body, limit, &api.metrics).await?;
+    let bytes = body::read(&headers, body, limit, &api).await?;
     let wanted = negotiate::wanted(&headers)?;
     let list = match format {
         Format::Xml => Err(DecodeError::new("", "a batch is JSON")),
         Format::Json if bytes.len() < LARGE => decode::replication_list(&bytes),
-        Format::Json => off_thread(move || decode::replication_list(&bytes)).await,
+        Format::Json => api.workers.run(move || decode::replication_list(&bytes)).await,
     };
     let list = list.map_err(|e| {
         api.metrics.bodies_unreadable.inc();
         Reject::unreadable(format, &e)
     })?;
+    let mut records = Records::default();
     let mut responses = Vec::with_capacity(list.items.len());
     for (n, item) in list.items.into_iter().enumerate() {
         if n % ITEMS_AT_A_STRETCH == ITEMS_AT_A_STRETCH - 1 {
             tokio::task::yield_now().await;
         }
         responses.push(match item {
-            Ok(item) => apply_item(&api, item),
+            Ok(item) => apply_item(&api, item, &mut records),
             Err(e) => refuse(&e.to_string()),
         });
     }
-    let body = encode::replication_response(wanted.form.format, &ReplicationListResponse { responses });
-    let mut wanted = wanted;
-    wanted.form = Form { format: wanted.form.format, ..Form::JSON };
-    Ok(wanted.answer(&Payload::new(body)).await)
+    let (format, response) = (wanted.form.format, ReplicationListResponse { responses });
+    let body = if records.bytes < LARGE {
+        encode::replication_response(format, &response)
+    } else {
+        api.workers.run(move || encode::replication_response(format, &response)).await
+    };
+    Ok(wanted.answer(&Payload::new(body), &api.workers).await)
 }
 
-fn apply_item(api: &Api, item: ReplicationInstance) -> ReplicationInstanceResponse {
+/// The records that go back with 409s. A batch of a few bytes an item must not be answered with gigabytes: each record
+/// goes back once, and only so much of them; the sender's next heartbeat asks again.
+#[derive(Debug, Default)]
+struct Records {
+    told: HashSet<Key>,
+    bytes: usize,
+}
+
+impl Records {
+    /// The most bytes of records in one answer.
+    const MOST: usize = 16 * 1024 * 1024;
+
+    fn conflict(&mut self, ours: &Registered) -> ReplicationInstanceResponse {
+        let bytes = ours.info.text_bytes();
+        let tell = self.bytes + bytes <= Self::MOST && self.told.insert(ours.key());
+        let record = tell.then(|| {
+            self.bytes += bytes;
+            let mut info = (*ours.info).clone();
+            info.lease_info = Some(ours.lease.to_info());
+            info
+        });
+        ReplicationInstanceResponse { status_code: StatusCode::CONFLICT.as_u16(), response_entity: record }
+    }
+}
+
+fn apply_item(api: &Api, item: ReplicationInstance, records: &mut Records) -> ReplicationInstanceResponse {
     let ReplicationInstance { app_name: app, id, last_dirty_timestamp, overridden_status, .. } = item;
     let (origin, app) = (Origin::Replica, &app);
     let word = |word: Option<Box<str>>| word.as_deref().map(str::parse::<InstanceStatus>).transpose();
@@ -86,7 +115,7 @@ fn apply_item(api: &Api, item: ReplicationInstance) -> ReplicationInstanceRespon
                 HeartbeatOutcome::NotFound
                 | HeartbeatOutcome::MustRegister
                 | HeartbeatOutcome::SenderIsNewer => code(StatusCode::NOT_FOUND),
-                HeartbeatOutcome::SenderIsOlder(ours) => conflict(&ours),
+                HeartbeatOutcome::SenderIsOlder(ours) => records.conflict(&ours),
             }
         }
         ReplicationAction::Cancel => match api.registry.cancel(app, &id, origin) {
@@ -117,7 +146,7 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
     }
     match api.registry.register(info, Origin::Replica) {
         Registration::New | Registration::Replaced | Registration::KeptNewer => code(StatusCode::OK),
-        Registration::TooLarge => code(StatusCode::PAYLOAD_TOO_LARGE),
+        Registration::TooLarge(_) => code(StatusCode::PAYLOAD_TOO_LARGE),
         Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
     }
 }
@@ -125,7 +154,7 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
 /// An item that is refused. At debug level: a peer repeats what it sends, and a batch has many items; the sender is
 /// told each one's code, and that is where it is logged.
 fn refuse(why: &str) -> ReplicationInstanceResponse {
-    tracing::debug!(why, "a replicated item is refused");
+    tracing::debug!(?why, "a replicated item is refused");
     code(StatusCode::BAD_REQUEST)
 }
 
@@ -133,14 +162,8 @@ fn changed(outcome: StatusChange) -> ReplicationInstanceResponse {
     code(match outcome {
         StatusChange::Changed | StatusChange::Unchanged => StatusCode::OK,
         StatusChange::NotFound => StatusCode::NOT_FOUND,
-        StatusChange::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        StatusChange::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
     })
-}
-
-fn conflict(ours: &Registered) -> ReplicationInstanceResponse {
-    let mut info = (*ours.info).clone();
-    info.lease_info = Some(ours.lease.to_info());
-    ReplicationInstanceResponse { status_code: StatusCode::CONFLICT.as_u16(), response_entity: Some(info) }
 }
 
 fn code(status: StatusCode) -> ReplicationInstanceResponse {

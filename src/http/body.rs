@@ -10,11 +10,10 @@ use eurekad_wire::Format;
 use flate2::read::MultiGzDecoder;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
+use super::Api;
 use super::reject::Reject;
-use crate::blocking::off_thread;
-use crate::telemetry::HttpMetrics;
 
-/// Packed bodies of this many bytes and more are unpacked on the blocking pool.
+/// Packed bodies of this many bytes and more are unpacked by the workers.
 const LARGE: usize = 256 * 1024;
 
 /// How much of a body is taken, and the setting that says so; and how long it may take to come.
@@ -29,12 +28,8 @@ pub(super) struct Limit {
 ///
 /// **Compat:** Netflix's server takes gzip bodies, Spring's answers them 400. Both sides of the limit are checked, so
 /// a small body that unpacks to gigabytes is refused before it does.
-pub(super) async fn read(
-    headers: &HeaderMap,
-    body: Body,
-    limit: Limit,
-    metrics: &HttpMetrics,
-) -> Result<Bytes, Reject> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, limit: Limit, api: &Api) -> Result<Bytes, Reject> {
+    let metrics = &api.metrics;
     let too_large = || {
         metrics.bodies_too_large.inc();
         Reject::too_large(headers, limit.setting, limit.bytes)
@@ -56,8 +51,11 @@ pub(super) async fn read(
         return Ok(bytes);
     }
     let max = limit.bytes;
-    let unpacked =
-        if bytes.len() < LARGE { unpack(&bytes, max) } else { off_thread(move || unpack(&bytes, max)).await };
+    let unpacked = if bytes.len() < LARGE {
+        unpack(&bytes, max)
+    } else {
+        api.workers.run(move || unpack(&bytes, max)).await
+    };
     match unpacked {
         Ok(Some(plain)) => Ok(plain.into()),
         Ok(None) => Err(too_large()),

@@ -21,7 +21,7 @@ pub(super) async fn show(
     InstancePath { app, id }: InstancePath,
     headers: HeaderMap,
 ) -> Result<Response, Reject> {
-    document(&headers, StatusCode::OK, api.registry.instance(&app, &id)).await
+    document(&api, &headers, StatusCode::OK, api.registry.instance(&app, &id)).await
 }
 
 /// `GET instances/{id}`
@@ -30,10 +30,11 @@ pub(super) async fn find(
     NamePath(id): NamePath,
     headers: HeaderMap,
 ) -> Result<Response, Reject> {
-    document(&headers, StatusCode::OK, api.registry.find(&id)).await
+    document(&api, &headers, StatusCode::OK, api.registry.find(&id)).await
 }
 
 async fn document(
+    api: &Api,
     headers: &HeaderMap,
     status: StatusCode,
     found: Option<Registered>,
@@ -43,7 +44,7 @@ async fn document(
     let shown = Shown { info: &entry.info, lease: Some(entry.lease.to_info()) };
     // **Compat:** one instance is always shown in full.
     let form = eurekad_wire::Form { format: wanted.form.format, detail: eurekad_wire::Detail::Full };
-    let mut response = wanted.answer(&Payload::new(encode::instance(form, shown))).await;
+    let mut response = wanted.answer(&Payload::new(encode::instance(form, shown)), &api.workers).await;
     *response.status_mut() = status;
     Ok(response)
 }
@@ -70,7 +71,9 @@ pub(super) async fn heartbeat(
         HeartbeatOutcome::NotFound | HeartbeatOutcome::MustRegister | HeartbeatOutcome::SenderIsNewer => {
             Err(Reject::NotFound)
         }
-        HeartbeatOutcome::SenderIsOlder(ours) => document(&headers, StatusCode::CONFLICT, Some(ours)).await,
+        HeartbeatOutcome::SenderIsOlder(ours) => {
+            document(&api, &headers, StatusCode::CONFLICT, Some(ours)).await
+        }
     }
 }
 
@@ -104,7 +107,11 @@ pub(super) async fn set_status(
     };
     let dirty = query.last_dirty(&headers)?;
     let origin = origin(&headers, Origin::Operator);
-    changed(&headers, &api, api.registry.override_status(&app, &id, status, dirty, origin))
+    let outcome = api.registry.override_status(&app, &id, status, dirty, origin);
+    if outcome == StatusChange::Changed && origin == Origin::Operator {
+        tracing::info!(?app, ?id, %status, "a status was set from outside");
+    }
+    changed(&headers, outcome)
 }
 
 /// `DELETE apps/{app}/{id}/status?value=`
@@ -121,7 +128,11 @@ pub(super) async fn clear_status(
     let dirty = query.last_dirty(&headers)?;
     let origin = origin(&headers, Origin::Operator);
     let value = value.unwrap_or(InstanceStatus::Unknown);
-    changed(&headers, &api, api.registry.clear_override(&app, &id, value, dirty, origin))
+    let outcome = api.registry.clear_override(&app, &id, value, dirty, origin);
+    if outcome == StatusChange::Changed && origin == Origin::Operator {
+        tracing::info!(?app, ?id, until_it_speaks = %value, "a status that was set from outside was removed");
+    }
+    changed(&headers, outcome)
 }
 
 /// `PUT apps/{app}/{id}/metadata?key=value…`
@@ -155,14 +166,14 @@ pub(super) async fn set_metadata(
         }
         changes.entry(key.into()).or_insert_with(|| value.into());
     }
-    changed(&headers, &api, api.registry.update_metadata(&app, &id, changes, Origin::Operator))
+    changed(&headers, api.registry.update_metadata(&app, &id, changes, Origin::Operator))
 }
 
-fn changed(headers: &HeaderMap, api: &Api, outcome: StatusChange) -> Result<StatusCode, Reject> {
+fn changed(headers: &HeaderMap, outcome: StatusChange) -> Result<StatusCode, Reject> {
     match outcome {
         StatusChange::Changed | StatusChange::Unchanged => Ok(StatusCode::OK),
         StatusChange::NotFound => Err(Reject::NotFound),
-        StatusChange::TooLarge => Err(Reject::metadata_too_large(headers, api)),
+        StatusChange::TooLarge(oversize) => Err(Reject::oversize(headers, oversize)),
     }
 }
 

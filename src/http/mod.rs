@@ -5,6 +5,7 @@
 
 mod batch;
 mod body;
+mod drain;
 mod gate;
 mod instance;
 mod negotiate;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use tower::ServiceExt;
@@ -28,6 +29,7 @@ pub use gate::Gate;
 pub use paths::normalise;
 pub(crate) use status::without_credentials;
 
+use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::{Clock, Tick};
 use crate::registry::{Origin, Registry};
@@ -54,6 +56,8 @@ pub struct Api {
     pub registry: Arc<Registry>,
     /// The response cache.
     pub cache: ResponseCache,
+    /// For long computations.
+    pub workers: Workers,
     /// Whether reads are answered.
     pub gate: Gate,
     /// What was refused.
@@ -100,11 +104,15 @@ async fn dispatch(context_path: &str, routes: Router, mut request: Request) -> R
         return StatusCode::NOT_FOUND.into_response();
     }
     let options = request.method() == Method::OPTIONS;
+    let (request, rest) = drain::watched(request);
     let mut response = routes.oneshot(request).await.into_response();
     // **Compat:** Java answers OPTIONS 200 with `Allow` and a description that no client reads. The router knows
     // the methods of a path when it refuses one.
     if options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
         *response.status_mut() = StatusCode::OK;
+    }
+    if !rest.drain().await {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }

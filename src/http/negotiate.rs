@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use eurekad_wire::{Detail, Form, Format};
 
 use super::reject::Reject;
+use crate::blocking::Workers;
 use crate::cache::Payload;
 
 /// The header by which a client asks for compact documents.
@@ -73,8 +74,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 
 impl Wanted {
     /// A document as the client wants it.
-    pub(super) async fn answer(self, payload: &Payload) -> Response {
-        let body = if self.gzip { payload.gzip().await } else { payload.plain() };
+    pub(super) async fn answer(self, payload: &Payload, workers: &Workers) -> Response {
+        let body = if self.gzip { payload.gzip(workers).await } else { payload.plain() };
         let mut response = body.into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type()));

@@ -11,6 +11,7 @@ use super::Api;
 use super::negotiate::{self, Wanted};
 use super::paths::{AppPath, NamePath};
 use super::reject::Reject;
+use crate::blocking::Workers;
 use crate::cache::{Key, Payload};
 use crate::registry::Scope;
 
@@ -24,7 +25,7 @@ pub(super) async fn all(State(api): State<Arc<Api>>, headers: HeaderMap) -> Resu
 /// **Compat:** 403 when deltas are turned off; a client then takes the full registry. The same while the change log
 /// has lost entries, since a delta with holes would mislead.
 pub(super) async fn delta(State(api): State<Arc<Api>>, headers: HeaderMap) -> Result<Response, Reject> {
-    if api.settings.http.disable_delta || !api.registry.delta_is_whole() {
+    if api.settings.http.disable_delta {
         return Err(Reject::Forbidden);
     }
     serve(&api, &headers, Scope::Delta).await
@@ -62,18 +63,20 @@ async fn serve(api: &Api, headers: &HeaderMap, scope: Scope) -> Result<Response,
     api.gate.check()?;
     let key = Key { scope, form: wanted.form };
     match api.cache.get(&key).await {
-        Some(payload) => Ok(wanted.answer(&payload).await),
-        None => absent(&key.scope, wanted).await,
+        Some(payload) => Ok(wanted.answer(&payload, &api.workers).await),
+        None => absent(&key.scope, wanted, &api.workers).await,
     }
 }
 
-/// **Compat:** an unknown application is 404; an unknown VIP address is an empty list.
-async fn absent(scope: &Scope, wanted: Wanted) -> Result<Response, Reject> {
+/// **Compat:** an unknown application is 404; an unknown VIP address is an empty list. A delta is absent when it would
+/// have holes.
+async fn absent(scope: &Scope, wanted: Wanted, workers: &Workers) -> Result<Response, Reject> {
     match scope {
         Scope::Vip(_) | Scope::SecureVip(_) => {
             let empty = ApplicationsWriter::new(wanted.form, -1, "").finish();
-            Ok(wanted.answer(&Payload::new(empty)).await)
+            Ok(wanted.answer(&Payload::new(empty), workers).await)
         }
-        Scope::All | Scope::Delta | Scope::App(_) => Err(Reject::NotFound),
+        Scope::Delta => Err(Reject::Forbidden),
+        Scope::All | Scope::App(_) => Err(Reject::NotFound),
     }
 }

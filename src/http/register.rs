@@ -27,7 +27,7 @@ pub(super) async fn register(
         setting: "eurekad.limits.body-bytes",
         timeout: http.body_timeout,
     };
-    let bytes = body::read(&headers, body, limit, &api.metrics).await?;
+    let bytes = body::read(&headers, body, limit, &api).await?;
     let info = decode::instance(format, &bytes).map_err(|e| {
         api.metrics.bodies_unreadable.inc();
         Reject::unreadable(format, &e)
@@ -36,7 +36,7 @@ pub(super) async fn register(
         .map_err(|text| Reject::Sentence { format: negotiate::format(&headers), text })?;
     match api.registry.register(info, origin(&headers, Origin::Client)) {
         Registration::New | Registration::Replaced | Registration::KeptNewer => Ok(StatusCode::NO_CONTENT),
-        Registration::TooLarge => Err(Reject::metadata_too_large(&headers, &api)),
+        Registration::TooLarge(oversize) => Err(Reject::oversize(&headers, oversize)),
         Registration::Full => Err(Reject::Overloaded {
             format: negotiate::format(&headers),
             detail: "the registry is full: raise eurekad.limits.instances".to_owned(),

@@ -12,7 +12,8 @@ use eurekad_wire::encode::escape_xml_text;
 use eurekad_wire::{DecodeError, Format, made_writable};
 use serde::Serialize;
 
-use super::{Api, negotiate};
+use super::negotiate;
+use crate::registry::Oversize;
 
 /// How long a client should wait before it tries an overloaded node again, in seconds.
 const RETRY_AFTER_SECS: u32 = 5;
@@ -70,9 +71,10 @@ impl Reject {
         Self::Explained { status, format, error: "request too large", detail }
     }
 
-    /// 413: the instance's metadata is too large.
-    pub(super) fn metadata_too_large(headers: &HeaderMap, api: &Api) -> Self {
-        Self::too_large(headers, "eurekad.limits.metadata-bytes", api.settings.registry.max_metadata_bytes)
+    /// 413: the instance is larger than one may be.
+    pub(super) fn oversize(headers: &HeaderMap, oversize: Oversize) -> Self {
+        let (status, format) = (StatusCode::PAYLOAD_TOO_LARGE, negotiate::format(headers));
+        Self::Explained { status, format, error: "request too large", detail: oversize.to_string() }
     }
 }
 

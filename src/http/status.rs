@@ -31,7 +31,7 @@ pub(super) async fn status(State(api): State<Arc<Api>>, headers: HeaderMap) -> R
         Format::Json => json(&general, &applications, &own),
         Format::Xml => xml(&general, &applications, &own),
     };
-    Ok(wanted.answer(&Payload::new(body)).await)
+    Ok(wanted.answer(&Payload::new(body), &api.workers).await)
 }
 
 /// `GET serverinfo/statusoverrides`: always JSON, by instance id.

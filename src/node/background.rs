@@ -9,8 +9,11 @@ use tokio::time::{MissedTickBehavior, sleep};
 
 use super::Node;
 use crate::clock::Clock;
-use crate::registry::{Evictor, RENEWAL_WINDOW, SelfPreservationState};
+use crate::registry::{Evicted, Evictor, RENEWAL_WINDOW, SelfPreservationState};
 use crate::settings::RenewalAccounting;
+
+/// Between two looks at what was refused for want of room.
+const BOUNDS: Duration = Duration::from_secs(10);
 
 impl Node {
     pub(super) fn start_background(&self, chance: SmallRng) {
@@ -20,6 +23,7 @@ impl Node {
         self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
         let registry = Arc::clone(self.registry());
         self.every("renewal-window", RENEWAL_WINDOW, move || registry.end_renewal_window());
+        self.every("bounds", BOUNDS, self.watch_bounds());
         if self.api.settings.registry.accounting == RenewalAccounting::GlobalInterval {
             let registry = Arc::clone(self.registry());
             self.every("renewal-threshold", timers.renewal_threshold, move || {
@@ -31,23 +35,61 @@ impl Node {
         }
     }
 
+    /// Says when a bound was reached since the last look, and which setting moves it.
+    fn watch_bounds(&self) -> impl FnMut() + Send + 'static {
+        let (registry, metrics) = (Arc::clone(self.registry()), self.metrics.clone());
+        let mut before = [0_u64; 3];
+        move || {
+            let now = [
+                (
+                    metrics.registry.registrations_refused.get(),
+                    "registrations refused: raise eurekad.limits.instances",
+                ),
+                (registry.changes_dropped(), "deltas refused for a while: raise eurekad.limits.changes"),
+                (
+                    metrics.http.connections_refused.get(),
+                    "connections refused: raise eurekad.limits.connections",
+                ),
+            ];
+            for ((count, words), before) in now.into_iter().zip(&mut before) {
+                if count > *before {
+                    tracing::warn!(times = count - *before, "{words}");
+                }
+                *before = count;
+            }
+        }
+    }
+
     fn eviction(&self, interval: Duration, chance: SmallRng) -> impl Future<Output = ()> + Send + 'static {
         let registry = Arc::clone(self.registry());
         let mut evictor = Evictor::new(interval, chance);
         async move {
             let mut ticks = ticks(interval);
             let mut protected_before = false;
+            let mut overdue_before = 0;
             loop {
                 ticks.tick().await;
                 let pass = evictor.run(&registry);
+                for Evicted { key, overdue_by } in &pass.evicted {
+                    // In quotes: a client chooses its names, and must not be able to write log lines.
+                    tracing::info!(
+                        app = ?key.app, id = ?key.id, overdue_ms = overdue_by.as_millis() as u64,
+                        "evicted: its lease expired without a heartbeat"
+                    );
+                }
                 let decided = &pass.self_preservation;
                 let protected = decided.state == SelfPreservationState::Protecting;
-                if protected && !protected_before {
-                    tracing::warn!(overdue = pass.overdue, "self-preservation is {decided}");
+                if protected && (!protected_before || pass.overdue != overdue_before) {
+                    tracing::warn!(
+                        overdue = pass.overdue,
+                        leases = decided.leases,
+                        "self-preservation is {decided}"
+                    );
                 } else if protected_before && !protected {
                     tracing::info!("self-preservation is {decided}");
                 }
                 protected_before = protected;
+                overdue_before = pass.overdue;
             }
         }
     }
@@ -90,9 +132,9 @@ impl Node {
             if let Err(e) = task.await
                 && e.is_panic()
             {
-                tracing::error!(task = name, "a background task panicked; stopping");
                 failed.cancel();
                 stop.cancel();
+                tracing::error!(task = name, "a background task panicked; stopping");
             }
         });
     }

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
 use crate::http::{self, Api, Gate};
@@ -62,11 +63,13 @@ impl Node {
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
         let registry =
             Arc::new(Registry::new(clock.clone(), settings.registry.clone(), metrics.registry.clone()));
+        let workers = Workers::new();
         let cache = ResponseCache::new(
             Arc::clone(&registry),
             clock.clone(),
             settings.cache.clone(),
             metrics.cache.clone(),
+            workers.clone(),
         );
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
         let context_path = settings.http.context_path.clone();
@@ -78,6 +81,7 @@ impl Node {
             settings,
             registry,
             cache,
+            workers,
             gate,
             metrics: metrics.http.clone(),
         });
@@ -97,6 +101,11 @@ impl Node {
     /// The node's registry.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.api.registry
+    }
+
+    /// The bytes that the read-only cache holds.
+    pub fn cached_read_only_bytes(&self) -> u64 {
+        self.api.cache.read_only_bytes()
     }
 
     /// What the node has counted.

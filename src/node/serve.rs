@@ -11,6 +11,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::settings::HttpSettings;
@@ -27,12 +28,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Limits {
     connections: Arc<Semaphore>,
     idle: Duration,
+    write: Duration,
 }
 
 impl Limits {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         let most = settings.max_connections.min(Semaphore::MAX_PERMITS);
-        Self { connections: Arc::new(Semaphore::new(most)), idle: settings.idle_timeout }
+        Self {
+            connections: Arc::new(Semaphore::new(most)),
+            idle: settings.idle_timeout,
+            write: settings.write_timeout,
+        }
     }
 }
 
@@ -46,15 +52,23 @@ pub(super) async fn serve(
     drain: Duration,
 ) {
     let graceful = GracefulShutdown::new();
+    let mut refused = false;
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
-            Ok((stream, _)) => stream,
+            Ok((stream, _)) => {
+                refused = false;
+                stream
+            }
             Err(e) => {
-                tracing::warn!(error = %e, "cannot accept a connection");
+                // Once for each time it begins: it may go on for as long as clients do.
+                if !refused {
+                    tracing::warn!(error = %e, "the system hands out no more connections; clients wait");
+                }
+                refused = true;
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -64,7 +78,7 @@ pub(super) async fn serve(
             metrics.connections_refused.inc();
             continue;
         };
-        spawn_connection(stream, router.clone(), limits.idle, permit, &graceful);
+        spawn_connection(stream, router.clone(), limits, permit, &graceful);
     }
     drop(listener);
     if timeout(drain, graceful.shutdown()).await.is_err() {
@@ -75,17 +89,22 @@ pub(super) async fn serve(
 fn spawn_connection(
     stream: TcpStream,
     router: Router,
-    idle: Duration,
+    limits: &Limits,
     permit: OwnedSemaphorePermit,
     graceful: &GracefulShutdown,
 ) {
     // Small answers must not wait for more to send. If the system refuses, the connection works all the same.
     let _ = stream.set_nodelay(true);
+    // A client that takes nothing of its answer would hold the connection, and the document, for ever.
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.write));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(idle)
+        .header_read_timeout(limits.idle)
+        // Who has said all it has to say may still want the answer.
+        .half_close(true)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(e) = connection.await {

@@ -1,5 +1,6 @@
 //! What people and their tools use beside the Eureka API: health, metrics, the page at `/`.
 
+mod gauges;
 mod page;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry as Names;
 
 use crate::http::Api;
@@ -50,7 +51,10 @@ async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
 /// Counters and gauges, as Prometheus reads them. Gauges are computed when they are asked for.
 async fn metrics(State(ops): State<Arc<Ops>>) -> Response {
     let mut text = String::new();
-    if encode(&mut text, &ops.names).is_err() {
+    let written = encode_registry(&mut text, &ops.names)
+        .and_then(|()| encode_registry(&mut text, &gauges::of(&ops.api)))
+        .and_then(|()| encode_eof(&mut text));
+    if written.is_err() {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
     ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)

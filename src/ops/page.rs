@@ -1,6 +1,7 @@
 //! The page at `/`: what this server is and what it holds.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
@@ -10,7 +11,7 @@ use eurekad_wire::{InstanceStatus, made_writable};
 
 use super::Ops;
 use crate::http::without_credentials;
-use crate::registry::{RecentEvent, Scope};
+use crate::registry::{Happened, RecentEvent, Scope};
 
 /// The most instances and events that are listed; a page of everything would help nobody.
 const MOST_INSTANCES: usize = 2000;
@@ -20,34 +21,40 @@ const MOST_EVENTS: usize = 20;
 #[template(path = "index.html")]
 struct Index<'a> {
     version: &'a str,
+    context_path: &'a str,
+    now: String,
+    up_for: String,
     environment: &'a str,
     datacenter: &'a str,
     instances: usize,
     self_preservation: String,
     protecting: bool,
+    overdue: usize,
     peers: Vec<String>,
-    applications: Vec<Application>,
+    rows: Vec<Instance>,
     left_out: usize,
     registered: Vec<Event>,
     cancelled: Vec<Event>,
 }
 
-struct Application {
-    name: String,
-    instances: Vec<Instance>,
-}
-
 struct Instance {
+    app: String,
     id: String,
     address: String,
     status: &'static str,
     up: bool,
+    /// Whether the status was set from outside.
+    overridden: bool,
+    /// How long ago its client was heard.
+    heard: String,
+    overdue: bool,
     /// A link, if the instance named one that a browser may follow.
     link: Option<String>,
 }
 
 struct Event {
     at: String,
+    how: &'static str,
     what: String,
 }
 
@@ -69,53 +76,77 @@ pub(super) async fn index(State(ops): State<Arc<Ops>>) -> Response {
 }
 
 fn view(ops: &Ops) -> Index<'_> {
-    let (settings, registry) = (&ops.api.settings, &ops.api.registry);
+    let api = &ops.api;
+    let (settings, registry, now) = (&api.settings, &api.registry, api.clock.tick());
     let decided = registry.self_preservation();
-    let mut applications = Vec::new();
-    let mut listed = 0;
-    for group in registry.content(&Scope::All).into_iter().flat_map(|content| content.groups) {
-        let room = MOST_INSTANCES - listed;
-        let instances: Vec<Instance> = group
-            .instances()
-            .take(room)
-            .map(|entry| {
-                let info = &entry.info;
-                let link = info.status_page_url.as_deref().filter(|url| is_web_link(url));
-                Instance {
-                    id: info.id().to_owned(),
-                    address: format!("{}:{}", info.ip_addr, info.port.number),
-                    status: info.status.as_str(),
-                    up: info.status == InstanceStatus::Up,
-                    link: link.map(str::to_owned),
-                }
-            })
-            .collect();
-        listed += instances.len();
-        if !instances.is_empty() {
-            applications.push(Application { name: group.name().to_string(), instances });
-        }
-    }
-    applications.sort_by(|a, b| a.name.cmp(&b.name));
+    let content = registry.content(&Scope::All);
+    let groups = content.iter().flat_map(|content| &content.groups);
+    let mut rows: Vec<Instance> = groups
+        .flat_map(|group| group.instances())
+        .take(MOST_INSTANCES)
+        .map(|entry| {
+            let info = &entry.info;
+            let link = info.status_page_url.as_deref().filter(|url| is_web_link(url));
+            Instance {
+                app: info.app.to_string(),
+                id: info.id().to_owned(),
+                address: format!("{}:{}", info.ip_addr, info.port.number),
+                status: info.status.as_str(),
+                up: info.status == InstanceStatus::Up,
+                overridden: info.overridden_status != InstanceStatus::Unknown,
+                heard: ago(now.since(entry.lease.last_heard())),
+                overdue: entry.lease.is_expired(now, Duration::ZERO),
+                link: link.map(str::to_owned),
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| (&a.app, &a.id).cmp(&(&b.app, &b.id)));
     Index {
         version: env!("CARGO_PKG_VERSION"),
+        context_path: &settings.http.context_path,
+        now: time(api.clock.epoch_millis()),
+        up_for: ago(now.since(api.started)),
         environment: &settings.instance.environment,
         datacenter: &settings.instance.datacenter,
         instances: decided.leases,
         self_preservation: decided.to_string(),
         protecting: !decided.allows_eviction(),
+        overdue: registry.overdue(Duration::ZERO).len(),
         peers: settings.peers.iter().map(|url| without_credentials(url)).collect(),
-        applications,
-        left_out: decided.leases.saturating_sub(listed),
+        left_out: decided.leases.saturating_sub(rows.len()),
+        rows,
         registered: events(registry.recent_registrations()),
         cancelled: events(registry.recent_cancellations()),
     }
+}
+
+/// A duration to read: in the largest unit that leaves a number above one.
+fn ago(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..=119 => format!("{seconds} s"),
+        seconds @ 120..=7199 => format!("{} min", seconds / 60),
+        seconds @ 7200..=172_799 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86400),
+    }
+}
+
+/// A moment to read.
+fn time(epoch_millis: i64) -> String {
+    let moment = jiff::Timestamp::from_second(epoch_millis / 1000).unwrap_or_default();
+    moment.to_string()
 }
 
 fn events(recent: Vec<RecentEvent>) -> Vec<Event> {
     let recent = recent.into_iter().take(MOST_EVENTS);
     recent
         .map(|event| Event {
-            at: jiff::Timestamp::from_millisecond(event.at).unwrap_or_default().to_string(),
+            at: time(event.at),
+            how: match event.what {
+                Happened::Registered => "registered",
+                Happened::Cancelled => "cancelled",
+                Happened::Evicted => "evicted: its lease expired",
+                Happened::Unknown => "not found: there was nothing to cancel",
+            },
             // A cancellation names what its sender likes, and is listed whether it exists or not.
             what: made_writable(&format!("{}({})", event.key.app, event.key.id)),
         })

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 
 use super::change_log::ChangeLog;
 use super::state::{App, Instances, Registered, VipMembers};
+use crate::clock::Tick;
 
 /// What a document is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,6 +51,15 @@ pub enum Group {
     Some(AppName, Vec<Registered>),
 }
 
+impl Content {
+    /// About how many bytes a document of it takes.
+    pub fn bytes(&self) -> usize {
+        // Names of fields, numbers and punctuation of one instance come to about this.
+        const REST: usize = 1024;
+        self.groups.iter().flat_map(Group::instances).map(|entry| entry.bytes + REST).sum()
+    }
+}
+
 impl Group {
     /// The application's name.
     pub fn name(&self) -> &AppName {
@@ -68,12 +78,13 @@ impl Group {
     }
 }
 
-/// The stamp of a scope; `None` if there is no such application or VIP.
-pub(super) fn stamp(scope: &Scope, instances: &Instances, log: &ChangeLog) -> Option<Stamp> {
+/// The stamp of a scope; `None` if there is no such application or VIP, or no whole delta.
+pub(super) fn stamp(scope: &Scope, instances: &Instances, log: &ChangeLog, now: Tick) -> Option<Stamp> {
     match scope {
         Scope::All => Some(Stamp(instances.version, 0)),
         Scope::Delta => {
-            Some(Stamp(instances.version, log.oldest_version().unwrap_or(instances.next_version())))
+            let oldest = log.oldest_version().unwrap_or(instances.next_version());
+            log.is_whole(now).then_some(Stamp(instances.version, oldest))
         }
         Scope::App(name) => instances.apps.get(name).map(|app| Stamp(app.version, 0)),
         Scope::Vip(vip) => instances.vips.get(vip).map(|members| Stamp(members.version, 0)),
@@ -82,8 +93,8 @@ pub(super) fn stamp(scope: &Scope, instances: &Instances, log: &ChangeLog) -> Op
 }
 
 /// What a scope shows; `None` if there is no such application or VIP.
-pub(super) fn content(scope: &Scope, instances: &Instances, log: &ChangeLog) -> Option<Content> {
-    let stamp = stamp(scope, instances, log)?;
+pub(super) fn content(scope: &Scope, instances: &Instances, log: &ChangeLog, now: Tick) -> Option<Content> {
+    let stamp = stamp(scope, instances, log, now)?;
     let (groups, hash_code) = match scope {
         Scope::All => (instances.apps.values().cloned().map(Group::Whole).collect(), instances.hash_code),
         Scope::Delta => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-use super::{Key, Origin, Registry, SelfPreservation};
+use super::{Happened, Key, Origin, RecentEvent, Registry, SelfPreservation};
 use crate::clock::Tick;
 
 /// Leases that are taken out under one hold of the lock.
@@ -25,11 +25,20 @@ pub struct Eviction {
     /// Leases that were overdue.
     pub overdue: usize,
     /// Who was taken out.
-    pub evicted: Vec<Key>,
+    pub evicted: Vec<Evicted>,
     /// Whether evicting was allowed, and why.
     pub self_preservation: SelfPreservation,
     /// How much the pass was late, and with it every lease's grace.
     pub compensation: Duration,
+}
+
+/// An instance that was taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evicted {
+    /// Which.
+    pub key: Key,
+    /// How long its lease had been over.
+    pub overdue_by: Duration,
 }
 
 impl Evictor {
@@ -82,7 +91,7 @@ impl Registry {
     }
 
     /// Takes out those of `keys` that are still overdue.
-    fn evict(&self, keys: &[Key], grace: Duration) -> Vec<Key> {
+    fn evict(&self, keys: &[Key], grace: Duration) -> Vec<Evicted> {
         let (now, now_epoch) = (self.clock.tick(), self.clock.epoch_millis());
         let mut guarded = self.write();
         let mut evicted = Vec::with_capacity(keys.len());
@@ -95,13 +104,9 @@ impl Registry {
                 continue;
             };
             self.take_out(&mut guarded, key.clone(), Origin::Evictor, now_epoch);
-            guarded.cancelled.push(super::RecentEvent { at: now_epoch, key: key.clone() });
+            guarded.cancelled.push(RecentEvent { at: now_epoch, key: key.clone(), what: Happened::Evicted });
             self.metrics.evictions.inc();
-            tracing::info!(
-                app = %key.app, id = %key.id, overdue_ms = overdue_by.as_millis() as u64,
-                "evicted: its lease expired without a heartbeat"
-            );
-            evicted.push(key.clone());
+            evicted.push(Evicted { key: key.clone(), overdue_by });
         }
         evicted
     }

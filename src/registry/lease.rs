@@ -95,8 +95,8 @@ impl Lease {
         self.renewed.load(Ordering::Relaxed) > 0
     }
 
-    /// When its client was last heard.
-    fn last_heard(&self) -> Tick {
+    /// When its client was last heard: its registration or its last renewal.
+    pub fn last_heard(&self) -> Tick {
         match self.renewed.load(Ordering::Relaxed) {
             0 => self.registered,
             tick_plus_one => Tick(tick_plus_one - 1),

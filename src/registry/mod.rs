@@ -26,10 +26,10 @@ use eurekad_wire::{AppName, InstanceId};
 
 pub use change_log::{Change, LocalVersions};
 pub use content::{Content, Group, Scope, Stamp};
-pub use evict::{Eviction, Evictor};
+pub use evict::{Evicted, Eviction, Evictor};
 pub use lease::Lease;
-pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Registration, StatusChange};
-pub use recent::RecentEvent;
+pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
+pub use recent::{Happened, RecentEvent};
 pub use renewals::WINDOW as RENEWAL_WINDOW;
 pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
 pub use state::{App, Registered};
@@ -143,16 +143,17 @@ impl Registry {
         (!overdue || !self.self_preservation().allows_eviction()).then_some(found)
     }
 
-    /// When what a scope shows last changed; `None` if there is no such application or VIP.
+    /// When what a scope shows last changed; `None` if there is no such application or VIP, or if the change log has
+    /// lost entries, so that a delta would mislead.
     pub fn stamp(&self, scope: &Scope) -> Option<Stamp> {
         let guarded = self.read();
-        content::stamp(scope, &guarded.instances, &guarded.log)
+        content::stamp(scope, &guarded.instances, &guarded.log, self.clock.tick())
     }
 
-    /// What a scope shows; `None` if there is no such application or VIP.
+    /// What a scope shows; `None` as for [`stamp`](Self::stamp).
     pub fn content(&self, scope: &Scope) -> Option<Content> {
         let guarded = self.read();
-        content::content(scope, &guarded.instances, &guarded.log)
+        content::content(scope, &guarded.instances, &guarded.log, self.clock.tick())
     }
 
     /// What several scopes show, all at one version; each is handed in with the caller's own key for it. A scope whose
@@ -161,13 +162,15 @@ impl Registry {
         &self,
         scopes: impl IntoIterator<Item = (K, &'a Scope, Option<Stamp>)>,
     ) -> Vec<(K, Option<Content>)> {
+        let now = self.clock.tick();
         let guarded = self.read();
-        let changed = scopes.into_iter().filter(|(_, scope, known)| {
-            let stamp = content::stamp(scope, &guarded.instances, &guarded.log);
-            known.is_none() || stamp != *known
-        });
-        changed
-            .map(|(key, scope, _)| (key, content::content(scope, &guarded.instances, &guarded.log)))
+        let (instances, log) = (&guarded.instances, &guarded.log);
+        scopes
+            .into_iter()
+            .filter(|(_, scope, known)| {
+                known.is_none() || content::stamp(scope, instances, log, now) != *known
+            })
+            .map(|(key, scope, _)| (key, content::content(scope, instances, log, now)))
             .collect()
     }
 
@@ -179,11 +182,6 @@ impl Registry {
     /// The changes after `version` that are still in the log, oldest first.
     pub fn changes_since(&self, version: u64) -> Vec<Change> {
         self.read().log.iter().filter(|change| change.version > version).cloned().collect()
-    }
-
-    /// Whether the change log holds every change of its retention. While it does not, a delta would mislead.
-    pub fn delta_is_whole(&self) -> bool {
-        self.read().log.is_whole(self.clock.tick())
     }
 
     /// How many instances there are.

@@ -8,8 +8,8 @@ use eurekad_wire::{
 };
 
 use super::lease::Lease;
-use super::outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Registration, StatusChange};
-use super::recent::RecentEvent;
+use super::outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
+use super::recent::{Happened, RecentEvent};
 use super::state::Registered;
 use super::status::{self, Existing, Override, OverrideValue};
 use super::{Guarded, Key, Origin, Registry, Touched};
@@ -26,14 +26,15 @@ impl Registry {
     /// way there is a new lease, which inherits only when the instance was first UP. An existing timestamp more than a
     /// minute in the future does not beat a client's own registration, or one wrong clock would lock it out.
     pub fn register(&self, info: InstanceInfo, origin: Origin) -> Registration {
-        if metadata_bytes(&info) > self.settings.max_metadata_bytes {
-            return Registration::TooLarge;
+        if let Err(oversize) = self.fits(&info) {
+            return Registration::TooLarge(oversize);
         }
         let now = self.clock.epoch_millis();
         let key = Key { app: info.app.clone(), id: InstanceId::new(info.id()) };
         let mut guarded = self.write();
         let existing = guarded.instances.get(key.app.as_str(), key.id.as_str()).cloned();
         if existing.is_none() && guarded.instances.len >= self.settings.max_instances {
+            self.metrics.registrations_refused.inc();
             return Registration::Full;
         }
         self.metrics.registrations.inc();
@@ -95,7 +96,16 @@ impl Registry {
                 last_dirty: None,
             })
         });
-        Registered { info: Arc::new(info), lease, own_status, record_dirty, record_version: version, over }
+        let bytes = info.text_bytes();
+        Registered {
+            info: Arc::new(info),
+            lease,
+            bytes,
+            own_status,
+            record_dirty,
+            record_version: version,
+            over,
+        }
     }
 
     /// Renews a lease.
@@ -157,8 +167,10 @@ impl Registry {
         let now = self.clock.epoch_millis();
         let key = Key { app: app.clone(), id: InstanceId::new(id) };
         let mut guarded = self.write();
-        guarded.cancelled.push(RecentEvent { at: now, key: key.clone() });
-        if self.take_out(&mut guarded, key, origin, now) {
+        let found = self.take_out(&mut guarded, key.clone(), origin, now);
+        let what = if found { Happened::Cancelled } else { Happened::Unknown };
+        guarded.cancelled.push(RecentEvent { at: now, key, what });
+        if found {
             self.metrics.cancellations.inc();
             Cancellation::Cancelled
         } else {
@@ -254,13 +266,14 @@ impl Registry {
         };
         let mut info = (*entry.info).clone();
         info.metadata.extend(changes);
-        if metadata_bytes(&info) > self.settings.max_metadata_bytes {
-            return StatusChange::TooLarge;
+        if let Err(oversize) = self.fits(&info) {
+            return StatusChange::TooLarge(oversize);
         }
         let version = guarded.instances.next_version();
         let key = Key { app: app.clone(), id: InstanceId::new(id) };
         let entry = Registered {
             lease: self.lease_for(&info, Some(&entry), now),
+            bytes: info.text_bytes(),
             own_status: info.status,
             // What a status call brought becomes the record's: with less, peers that know it would refuse this.
             record_dirty: info.last_dirty_timestamp.unwrap_or(entry.record_dirty),
@@ -270,6 +283,24 @@ impl Registry {
         };
         self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
         StatusChange::Changed
+    }
+
+    /// Whether an instance is small enough. Its VIP addresses count for themselves: each is work under the lock.
+    fn fits(&self, info: &InstanceInfo) -> Result<(), Oversize> {
+        let amazon = info.data_center_info.as_ref().and_then(DataCenterInfo::metadata);
+        let pairs = info.metadata.iter().chain(amazon.into_iter().flatten());
+        let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
+        let (bytes, vips) = (info.text_bytes(), info.vips().chain(info.secure_vips()).count());
+        let settings = &self.settings;
+        if metadata > settings.max_metadata_bytes {
+            Err(Oversize::Metadata { bytes: metadata, limit: settings.max_metadata_bytes })
+        } else if bytes > settings.max_instance_bytes {
+            Err(Oversize::Instance { bytes, limit: settings.max_instance_bytes })
+        } else if vips > settings.max_vips {
+            Err(Oversize::Vips { count: vips, limit: settings.max_vips })
+        } else {
+            Ok(())
+        }
     }
 
     fn lease_for(&self, info: &InstanceInfo, existing: Option<&Registered>, now: i64) -> Arc<Lease> {
@@ -301,9 +332,8 @@ impl Registry {
             None => guarded.expectation.add(&after.lease),
         }
         if touched == Touched::Record {
-            guarded.registered.push(RecentEvent { at: now, key: key.clone() });
+            guarded.registered.push(RecentEvent { at: now, key: key.clone(), what: Happened::Registered });
         }
-        tracing::debug!(app = %key.app, id = %key.id, ?origin, ?touched, status = %after.info.status, "changed");
         let version = guarded.instances.version;
         guarded.log.append(version, key, origin, after, touched, self.clock.tick());
     }
@@ -326,15 +356,6 @@ impl Registered {
         info.last_updated_timestamp = now;
         Self { info: Arc::new(info), ..self }
     }
-}
-
-/// What an instance's metadata takes, the data centre's included.
-fn metadata_bytes(info: &InstanceInfo) -> usize {
-    let amazon = match &info.data_center_info {
-        Some(DataCenterInfo::Amazon(metadata)) => Some(metadata),
-        Some(DataCenterInfo::MyOwn | DataCenterInfo::Netflix | DataCenterInfo::Unnamed) | None => None,
-    };
-    info.metadata.iter().chain(amazon.into_iter().flatten()).map(|(k, v)| k.len() + v.len()).sum()
 }
 
 /// Whether the record that is there beats the one that comes.

@@ -13,10 +13,39 @@ pub enum Registration {
     Replaced,
     /// It was, with a newer `lastDirtyTimestamp`: the existing record stays, with a new lease.
     KeptNewer,
-    /// Its metadata is larger than `eurekad.limits.metadata-bytes`.
-    TooLarge,
+    /// It is larger than one instance may be.
+    TooLarge(Oversize),
     /// The registry holds as many instances as `eurekad.limits.instances` allows.
     Full,
+}
+
+/// In what an instance is too large. However it comes, by itself or in a batch, the bounds are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Oversize {
+    /// Its metadata.
+    #[error("metadata of {bytes} bytes, more than the {limit} that eurekad.limits.metadata-bytes allows")]
+    Metadata {
+        /// What it has.
+        bytes: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+    /// All its texts together.
+    #[error("an instance of {bytes} bytes, more than the {limit} that eurekad.limits.body-bytes allows")]
+    Instance {
+        /// What it has.
+        bytes: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+    /// Its VIP addresses.
+    #[error("{count} VIP addresses, more than the {limit} that eurekad.limits.vips allows")]
+    Vips {
+        /// How many it has.
+        count: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
 }
 
 /// What comes with a heartbeat.
@@ -61,6 +90,6 @@ pub enum StatusChange {
     Unchanged,
     /// There is no such instance.
     NotFound,
-    /// The metadata would grow beyond `eurekad.limits.metadata-bytes`.
-    TooLarge,
+    /// The instance would grow larger than one may be.
+    TooLarge(Oversize),
 }

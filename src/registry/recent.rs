@@ -11,6 +11,21 @@ pub struct RecentEvent {
     pub at: i64,
     /// Which instance.
     pub key: Key,
+    /// What happened.
+    pub what: Happened,
+}
+
+/// What happened to an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// It was registered.
+    Registered,
+    /// It was cancelled.
+    Cancelled,
+    /// Its lease expired.
+    Evicted,
+    /// It was to be cancelled, and there was none.
+    Unknown,
 }
 
 /// The last so many events, oldest dropped first.
@@ -50,7 +65,7 @@ mod tests {
     fn a_full_ring_drops_its_oldest_event() {
         let mut ring = Ring::new(5);
         for at in 1..=6 {
-            ring.push(RecentEvent { at, key: Key::new("A", "i") });
+            ring.push(RecentEvent { at, key: Key::new("A", "i"), what: Happened::Registered });
         }
         assert_eq!(ring.newest_first().map(|e| e.at).collect::<Vec<_>>(), [6, 5, 4, 3, 2]);
     }

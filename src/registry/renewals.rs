@@ -99,7 +99,7 @@ impl Expectation {
         self.sum += expected_of(lease);
         // **Compat:** Java counts nothing while it expects nobody.
         if self.clients > 0 {
-            self.clients += 1;
+            self.clients = self.clients.saturating_add(1);
         }
     }
 

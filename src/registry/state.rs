@@ -20,6 +20,8 @@ pub struct Registered {
     pub info: Arc<InstanceInfo>,
     /// Its lease.
     pub lease: Arc<Lease>,
+    /// The bytes of its texts.
+    pub(super) bytes: usize,
     /// The status its client last gave.
     pub(super) own_status: InstanceStatus,
     /// The `lastDirtyTimestamp` of the client's record, without what a status call brought.

@@ -13,6 +13,7 @@ pub(super) fn registered(app: &str, id: &str) -> Registered {
     let mut info = InstanceInfo::new(AppName::new(app));
     info.instance_id = Some(InstanceId::new(id));
     Registered {
+        bytes: info.text_bytes(),
         own_status: info.status,
         info: Arc::new(info),
         lease: Arc::new(Lease::new(None, false, Tick(0), 0)),

@@ -62,6 +62,8 @@ pub struct HttpSettings {
     pub idle_timeout: Duration,
     /// How long a client may take to send a request's body.
     pub body_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_timeout: Duration,
 }
 
 /// How a registry keeps leases.
@@ -93,6 +95,10 @@ pub struct RegistrySettings {
     pub max_instances: usize,
     /// The most bytes of one instance's metadata.
     pub max_metadata_bytes: usize,
+    /// The most bytes of all texts of one instance.
+    pub max_instance_bytes: usize,
+    /// The most VIP addresses of one instance, plain and secure together.
+    pub max_vips: usize,
     /// This server's own instance id: the one instance shown as the coordinating server.
     pub own_instance_id: Arc<str>,
 }

@@ -47,6 +47,12 @@ pub enum Problem {
         /// What the setting takes.
         expected: String,
     },
+    /// A setting of the Java server that has no meaning here.
+    #[error("--{key}: not needed here; remove it")]
+    NotNeeded {
+        /// What was given.
+        key: String,
+    },
     /// A setting without a value.
     #[error("--{key}: a value is missing; write --{key}=VALUE")]
     NoValue {
@@ -62,10 +68,13 @@ pub type Dotted = (String, Option<String>);
 pub fn split_arguments(arguments: impl IntoIterator<Item = String>) -> (Vec<Dotted>, Vec<String>) {
     let mut dotted = Vec::new();
     let mut others = Vec::new();
-    for argument in arguments {
+    let mut arguments = arguments.into_iter().peekable();
+    while let Some(argument) = arguments.next() {
         let rest = argument.strip_prefix("--").unwrap_or_default();
         let (key, value) = match rest.split_once('=') {
             Some((key, value)) => (key, Some(value.to_owned())),
+            // The value may also stand by itself.
+            None if rest.contains('.') => (rest, arguments.next_if(|next| !next.starts_with("--"))),
             None => (rest, None),
         };
         if key.contains('.') {
@@ -101,9 +110,13 @@ pub fn from_arguments(arguments: &[Dotted]) -> Result<Settings, Invalid> {
                 }
             }
             (Some(_), None) => problems.push(Problem::NoValue { key: key.clone() }),
+            (None, _) if NOT_NEEDED.iter().any(|other| relaxed(other) == relaxed(key)) => {
+                problems.push(Problem::NotNeeded { key: key.clone() });
+            }
             (None, _) => problems.push(Problem::Unknown { key: key.clone(), nearest: nearest(key) }),
         }
     }
+    settings.registry.max_instance_bytes = settings.http.max_body_bytes;
     if settings.cache.update_interval.is_zero() {
         settings.cache.use_read_only = false;
     }
@@ -118,6 +131,16 @@ impl Settings {
     }
 }
 
+/// What stands in many configurations of Java servers and is meant for their embedded client or their framework.
+const NOT_NEEDED: [&str; 6] = [
+    "eureka.client.fetch-registry",
+    "eureka.client.register-with-eureka",
+    "eureka.client.registry-fetch-interval-seconds",
+    "eureka.dashboard.enabled",
+    "eureka.instance.prefer-ip-address",
+    "spring.application.name",
+];
+
 fn relaxed(key: &str) -> String {
     key.chars().filter(|c| *c != '-' && *c != '_').flat_map(char::to_lowercase).collect()
 }
@@ -126,7 +149,7 @@ fn relaxed(key: &str) -> String {
 fn nearest(key: &str) -> Option<&'static str> {
     let given = relaxed(key);
     let scored = SETTINGS.iter().map(|s| (strsim::jaro_winkler(&given, &relaxed(s.key)), s.key));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.85).map(|(_, key)| key)
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.93).map(|(_, key)| key)
 }
 
 /// Settings before any row of the table has been applied. A test checks that the table fills every place.
@@ -146,6 +169,7 @@ fn blank() -> Settings {
             max_connections: 0,
             idle_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
+            write_timeout: Duration::ZERO,
         },
         registry: RegistrySettings {
             self_preservation: false,
@@ -161,6 +185,8 @@ fn blank() -> Settings {
             max_changes: 0,
             max_instances: 0,
             max_metadata_bytes: 0,
+            max_instance_bytes: 0,
+            max_vips: 0,
             own_instance_id: "".into(),
         },
         cache: CacheSettings {
@@ -232,11 +258,23 @@ mod tests {
         let text = invalid.to_string();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 5, "{text}");
-        assert!(lines[0].starts_with("--server.port=many: expected a whole number"));
+        assert_eq!(lines[0], "--server.port=many: expected a port, 0 to 65535");
         assert!(lines[1].contains("1 or more, in milliseconds"));
         assert!(lines[2].ends_with("did you mean --eureka.server.enable-self-preservation?"));
         assert_eq!(lines[3], "--nothing.like.it: no such setting");
         assert!(lines[4].contains("write --eureka.server.disable-delta=VALUE"));
+    }
+
+    #[test]
+    fn a_value_may_stand_by_itself() {
+        let settings = parse(&["--server.port", "9000", "--eureka.server.disable-delta", "true"]).unwrap();
+        assert_eq!((settings.http.port, settings.http.disable_delta), (9000, true));
+    }
+
+    #[test]
+    fn what_only_a_java_server_needs_is_named_as_such() {
+        let text = parse(&["--eureka.client.fetchRegistry=false"]).unwrap_err().to_string();
+        assert_eq!(text, "--eureka.client.fetchRegistry: not needed here; remove it");
     }
 
     #[test]
@@ -261,6 +299,7 @@ mod tests {
         for setting in SETTINGS {
             (setting.set)(&mut other, setting.default).unwrap();
         }
+        other.registry.max_instance_bytes = other.http.max_body_bytes;
         assert_eq!(other, Settings::default());
     }
 

@@ -38,12 +38,12 @@ macro_rules! rows {
 /// Every setting there is, in the order in which they are shown.
 pub static SETTINGS: &[Setting] = rows! {
     "server.port" = "8761", "Port to listen on; 0 lets the system choose one",
-        |s, v| s.http.port => number(v)?;
+        |s, v| s.http.port => port(v)?;
     "server.address" = "0.0.0.0", "Address to listen on; [::] takes IPv6 and IPv4",
         |s, v| s.http.bind => address(v)?;
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
-    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas",
+    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas (not replicated to yet)",
         |s, v| s.peers => peers(v)?;
     "eureka.server.enable-self-preservation" = "true", "Stop evicting when too few renewals come in",
         |s, v| s.registry.self_preservation => boolean(v)?;
@@ -60,12 +60,12 @@ pub static SETTINGS: &[Setting] = rows! {
     "eureka.instance.registry.expected-number-of-clients-sending-renews" = "1",
         "With global-interval: clients expected before any registers",
         |s, v| s.registry.expected_clients => number(v)?;
-    "eureka.server.renewal-threshold-update-interval-ms" = "900000", "With global-interval: between updates",
+    "eureka.server.renewal-threshold-update-interval-ms" = "900000", "With global-interval: how often the expectation is computed anew",
         |s, v| s.timers.renewal_threshold => interval_ms(v)?;
-    "eureka.server.eviction-interval-timer-in-ms" = "60000", "Between eviction passes",
+    "eureka.server.eviction-interval-timer-in-ms" = "60000", "Between eviction passes, in milliseconds",
         |s, v| s.timers.eviction => interval_ms(v)?;
     "eurekad.lease.duration-doubling" = "auto",
-        "Whether a renewed lease lives twice its duration as in Java; auto: while a Java peer is known",
+        "Whether a renewed lease lives twice its duration as in Java; auto: while a Java peer is known (not yet)",
         |s, v| s.registry.doubles_leases => one_of(v, &[("auto", false), ("true", true), ("false", false)])?;
     "eurekad.overrides.trust-client-status" = "false",
         "Whether a client's own UP or OUT_OF_SERVICE counts over its existing lease's",
@@ -74,7 +74,7 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.registry.sync_when_timestamp_differs => boolean(v)?;
     "eureka.server.retention-time-in-m-s-in-delta-queue" = "180000", "How long a change stays in the delta",
         |s, v| s.registry.delta_retention => millis(v)?;
-    "eureka.server.delta-retention-timer-interval-in-ms" = "30000", "Between looks for changes too old for it",
+    "eureka.server.delta-retention-timer-interval-in-ms" = "30000", "How often changes that are too old for the delta are dropped",
         |s, v| s.timers.delta_retention => interval_ms(v)?;
     "eureka.server.disable-delta" = "false", "Answer delta fetches 403, so that clients fetch everything",
         |s, v| s.http.disable_delta => boolean(v)?;
@@ -91,10 +91,10 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.boot.serve-while-syncing" = "false", "Answer reads while the peers' registry is still being copied",
         |s, v| s.http.serve_while_syncing => boolean(v)?;
     "eureka.server.wait-time-in-ms-when-sync-empty" = "300000",
-        "How long reads are answered 403 when there was nothing to copy and the next setting is 0",
+        "How long a server that found nothing to copy answers reads 403, if default-open-for-traffic-count is 0",
         |s, v| s.http.wait_when_sync_empty => millis(v)?;
     "eureka.instance.registry.default-open-for-traffic-count" = "1",
-        "How many instances count as copied when there was nothing to copy",
+        "0 makes a server that found nothing to copy wait before it answers reads, see wait-time-in-ms-when-sync-empty",
         |s, v| s.http.default_open_for_traffic_count => number(v)?;
     "eureka.server.experimental.registration.validation.data-center-info-id" = "false",
         "Refuse Amazon instances that name no instance-id, instead of filling it in",
@@ -105,7 +105,9 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.registry.max_changes => at_least_one(v)?;
     "eurekad.limits.metadata-bytes" = "262144", "The most bytes of one instance's metadata",
         |s, v| s.registry.max_metadata_bytes => at_least_one(v)?;
-    "eurekad.limits.body-bytes" = "262144", "The most bytes of a request body; beyond, 413",
+    "eurekad.limits.vips" = "1000", "The most VIP addresses of one instance; beyond, 413",
+        |s, v| s.registry.max_vips => number(v)?;
+    "eurekad.limits.body-bytes" = "262144", "The most bytes of a request body, and of one instance; beyond, 413",
         |s, v| s.http.max_body_bytes => at_least_one(v)?;
     "eurekad.limits.batch-bytes" = "67108864", "The most bytes of a replication batch; beyond, 413",
         |s, v| s.http.max_batch_bytes => at_least_one(v)?;
@@ -116,6 +118,9 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.idle_timeout => interval_ms(v)?;
     "eurekad.limits.body-timeout-ms" = "30000", "How long a client may take to send a request's body; beyond, 408",
         |s, v| s.http.body_timeout => interval_ms(v)?;
+    "eurekad.limits.write-timeout-ms" = "30000",
+        "How long a client may take nothing of its answer; beyond, its connection is closed",
+        |s, v| s.http.write_timeout => interval_ms(v)?;
     "eureka.instance.appname" = "eurekad", "This server's application, in its status document",
         |s, v| s.instance.app_name => v.to_owned();
     "eureka.instance.hostname" = "localhost", "This server's host name",
@@ -129,7 +134,7 @@ pub static SETTINGS: &[Setting] = rows! {
     "eureka.datacenter" = "default", "A label shown on the page",
         |s, v| s.instance.datacenter => v.to_owned();
     "eurekad.log.filter" = "info", "What to log: a level, or a filter such as info,eurekad::registry=debug",
-        |s, v| s.log.filter => v.to_owned();
+        |s, v| s.log.filter => log_filter(v)?;
     "eurekad.log.format" = "text", "text, or json: one object a line",
         |s, v| s.log.format => one_of(v, &[("text", LogFormat::Text), ("json", LogFormat::Json)])?;
 };
@@ -143,6 +148,10 @@ fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, Str
         .ok()
         .filter(|n| *n >= T::from(1))
         .ok_or_else(|| "expected a whole number of 1 or more".to_owned())
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "expected a port, 0 to 65535".to_owned())
 }
 
 fn millis(text: &str) -> Result<Duration, String> {
@@ -174,6 +183,22 @@ fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
         format!("expected one of {}", words.join(", "))
     })
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    let expected =
+        "expected off, error, warn, info, debug or trace, or a filter such as info,eurekad::registry=debug";
+    // A bare word that is no level would be taken for the name of a module, and silence all others.
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    let misspelt = text.split(',').any(|part| {
+        !part.contains(['=', '['])
+            && !part.contains("::")
+            && !levels.contains(&part.trim().to_lowercase().as_str())
+    });
+    match tracing_subscriber::EnvFilter::try_new(text) {
+        Ok(_) if !misspelt => Ok(text.to_owned()),
+        Ok(_) | Err(_) => Err(expected.to_owned()),
+    }
 }
 
 fn context_path(text: &str) -> Result<String, String> {
@@ -219,6 +244,16 @@ mod tests {
         let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
         assert_eq!(two, ["http://a:8761/eureka/", "http://u:p@b/eureka/"]);
         assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
+    }
+
+    #[test]
+    fn a_log_filter_is_a_level_or_names_what_it_filters() {
+        for good in ["info", "WARN", "off", "info,eurekad::registry=debug", "eurekad=trace"] {
+            assert!(log_filter(good).is_ok(), "{good}");
+        }
+        for bad in ["loud", "wran", "eurekad=loud", "info,verbose", ""] {
+            assert!(log_filter(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -195,3 +195,45 @@ fn a_key_is_what_a_document_shows_and_how_it_is_written() {
     assert_ne!(all, Key { scope: Scope::All, form: Form::JSON_COMPACT });
     assert_ne!(all, Key { scope: Scope::Delta, form: Form::JSON });
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_encoded_for_a_reader_that_gives_up_serves_the_next_one() {
+    let node =
+        TestNode::start(&["--eurekad.limits.body-bytes=1000000", "--eurekad.limits.metadata-bytes=1000000"]);
+    for n in 0..3 {
+        let large = serde_json::json!({"m": "x".repeat(400_000)});
+        node.register(&instance("ORDERS", &n.to_string()).with("metadata", large)).await;
+    }
+    let router = node.node.router();
+    let request = axum::http::Request::get("/eureka/apps").header("accept-encoding", "gzip");
+    let request = request.body(axum::body::Body::empty()).unwrap();
+    let impatient = tokio::spawn(tower::ServiceExt::oneshot(router, request));
+    // It gets as far as the encoding, which is large enough for the workers, and is gone then.
+    while node.node.metrics().cache.builds.get() == 0 {
+        tokio::task::yield_now().await;
+    }
+    impatient.abort();
+    assert_eq!(node.get("/eureka/apps").send().await.status, 200);
+    assert_eq!(node.node.metrics().cache.builds.get(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_read_only_level_holds_no_more_than_its_bound_and_serves_the_rest_all_the_same() {
+    let node = TestNode::start(&[READ_ONLY, "--eurekad.cache.max-bytes=200000"]);
+    for n in 0..20 {
+        node.register(&instance(&format!("APP-{n}"), "a")).await;
+        node.get(&format!("/eureka/apps/APP-{n}")).json().send().await;
+    }
+    // Each document grows to a third of the bound, so most must leave the level with the next renewal.
+    for n in 0..20 {
+        let large = serde_json::json!({"m": "x".repeat(60_000)});
+        node.register(&instance(&format!("APP-{n}"), "a").with("metadata", large).dirty(1_700_000_000_001))
+            .await;
+    }
+    pass(Duration::from_millis(2_001)).await;
+    assert!(node.node.cached_read_only_bytes() <= 200_000, "{}", node.node.cached_read_only_bytes());
+    for n in 0..20 {
+        let answer = node.get(&format!("/eureka/apps/APP-{n}")).json().send().await;
+        assert!(answer.status == 200 && answer.body.len() > 60_000);
+    }
+}

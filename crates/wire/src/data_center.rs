@@ -43,6 +43,14 @@ impl DataCenterInfo {
         }
     }
 
+    /// What the data centre tells of the instance; only Amazon's does.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        match self {
+            Self::Amazon(metadata) => Some(metadata),
+            Self::MyOwn | Self::Netflix | Self::Unnamed => None,
+        }
+    }
+
     /// The id that the data centre itself gave the instance, if it gave one.
     pub fn unique_id(&self) -> Option<&str> {
         match self {

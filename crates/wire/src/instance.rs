@@ -199,6 +199,56 @@ impl InstanceInfo {
         self.data_center_info.as_ref().and_then(DataCenterInfo::unique_id).unwrap_or(&self.host_name)
     }
 
+    /// The bytes of all its texts: about what it takes in memory and in a document.
+    pub fn text_bytes(&self) -> usize {
+        let Self {
+            instance_id,
+            host_name,
+            app,
+            ip_addr,
+            sid,
+            data_center_info,
+            metadata,
+            app_group_name,
+            home_page_url,
+            status_page_url,
+            health_check_url,
+            secure_health_check_url,
+            vip_address,
+            secure_vip_address,
+            asg_name,
+            status: _,
+            overridden_status: _,
+            port: _,
+            secure_port: _,
+            country_id: _,
+            lease_info: _,
+            is_coordinating_discovery_server: _,
+            last_updated_timestamp: _,
+            last_dirty_timestamp: _,
+            action_type: _,
+        } = self;
+        let optional = [
+            sid,
+            app_group_name,
+            home_page_url,
+            status_page_url,
+            health_check_url,
+            secure_health_check_url,
+            vip_address,
+            secure_vip_address,
+            asg_name,
+        ];
+        let amazon = data_center_info.as_ref().and_then(DataCenterInfo::metadata);
+        let pairs = metadata.iter().chain(amazon.into_iter().flatten());
+        host_name.len()
+            + app.as_str().len()
+            + ip_addr.len()
+            + instance_id.as_ref().map_or(0, |id| id.as_str().len())
+            + optional.into_iter().flatten().map(|text| text.len()).sum::<usize>()
+            + pairs.map(|(key, value)| key.len() + value.len()).sum::<usize>()
+    }
+
     /// The names by which clients find it: the VIP address split at its commas, nothing trimmed.
     pub fn vips(&self) -> impl Iterator<Item = &str> {
         self.vip_address.iter().flat_map(|v| v.split(','))

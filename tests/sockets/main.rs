@@ -1,0 +1,7 @@
+//! The program itself, over real sockets: slow, broken and hostile clients, signals, a log that nobody reads.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
+
+mod clients;
+mod process;
+mod program;

@@ -1,0 +1,103 @@
+//! How the program starts, ends, and logs.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+
+use crate::program::{PATIENCE, Program, command};
+
+const EVICT_OFTEN: [&str; 2] =
+    ["--eureka.server.enable-self-preservation=false", "--eureka.server.eviction-interval-timer-in-ms=100"];
+
+fn wait_until_empty(node: &Program) {
+    for _ in 0..PATIENCE.as_millis() / 50 {
+        // An overdue instance is hidden by itself; its application goes when it is evicted.
+        if node.ask("GET", "/eureka/apps/ORDERS", "").status == 404 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("nothing is evicted any more");
+}
+
+#[test]
+fn a_term_signal_ends_it_in_order() {
+    let mut node = Program::start(&[]);
+    node.terminate();
+    assert_eq!(node.ended().code(), Some(0));
+    let mut log = String::new();
+    node.log.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(log.trim_end().ends_with("stopped"), "{log}");
+}
+
+#[test]
+fn a_log_that_nobody_reads_any_more_stops_neither_eviction_nor_the_end() {
+    let mut node = Program::start(&EVICT_OFTEN);
+    drop(node.log.take());
+    for round in 0..3 {
+        node.register(&format!("first-{round}"), 1, "");
+        node.register("last", 1, "");
+        wait_until_empty(&node);
+    }
+    node.terminate();
+    assert_eq!(node.ended().code(), Some(0));
+}
+
+#[test]
+fn a_log_whose_reader_is_stuck_costs_lines_and_nothing_else() {
+    // Its pipe fills and is never read: with every line of the HTTP library that takes a moment.
+    let mut node = Program::start(&[&EVICT_OFTEN[..], &["--eurekad.log.filter=trace"]].concat());
+    let mut connection = node.connect();
+    for _ in 0..2_000 {
+        connection.send(&crate::program::request("GET", "/health/live", "", ""));
+        assert_eq!(connection.answer().status, 200);
+    }
+    node.register("last", 1, "");
+    wait_until_empty(&node);
+    node.terminate();
+    assert_eq!(node.ended().code(), Some(0));
+}
+
+#[test]
+fn a_client_cannot_write_log_lines() {
+    let mut node = Program::start(&EVICT_OFTEN);
+    let forged = "x\n2026-01-01T00:00:00.000Z  INFO all is well\u{9b}31m";
+    node.register(forged, 1, "");
+    node.register("last", 1, "");
+    wait_until_empty(&node);
+    node.terminate();
+    node.ended();
+    let mut log = String::new();
+    node.log.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(log.contains("evicted"), "{log}");
+    assert!(!log.lines().any(|line| line.starts_with("2026-01-01")) && !log.contains('\u{9b}'), "{log}");
+}
+
+#[test]
+fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
+    let cases: [(&[&OsStr], &str); 5] = [
+        (&[OsStr::from_bytes(b"\xff")], "is not UTF-8"),
+        (&[OsStr::new("--port=abc")], "--port abc: expected a port, 0 to 65535"),
+        (&[OsStr::new("--eurekad.log.filter=loud")], "expected off, error, warn, info, debug or trace"),
+        (&[OsStr::new("--server.prt=1")], "did you mean --server.port?"),
+        (&[OsStr::new("--nonsense")], "unexpected argument"),
+    ];
+    for (arguments, words) in cases {
+        let mut command = command(&[]);
+        let output = command.args(arguments).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_what_to_do() {
+    let node = Program::start(&[]);
+    let output =
+        command(&["--port", &node.address.port().to_string()]).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("choose another --port"), "{said}");
+}
