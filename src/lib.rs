@@ -10,6 +10,7 @@
 //! | [`blocking`] | long computations, off the threads that serve heartbeats |
 //! | [`registry`] | leases, overrides, the change log, eviction |
 //! | [`cache`] | encoded documents |
+//! | [`peers`] | the other nodes: what they have to be told, the copy at start |
 //! | [`http`] | the Eureka API |
 //! | [`ops`] | what people use: health, metrics, the page at `/` |
 //! | [`node`] | one running node |
@@ -22,6 +23,7 @@ pub mod clock;
 pub mod http;
 pub mod node;
 pub mod ops;
+pub mod peers;
 pub mod registry;
 pub mod settings;
 pub mod telemetry;

@@ -6,6 +6,39 @@ use std::time::Duration;
 use super::reject::Reject;
 use crate::clock::{Clock, Tick};
 
+/// How far a node is, as it tells other nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeState {
+    /// It has not opened, and has found nobody to copy from.
+    Booting,
+    /// It has not opened, and is copying a registry.
+    Copying,
+    /// It takes traffic.
+    Open,
+    /// It is about to stop.
+    Draining,
+}
+
+impl NodeState {
+    /// Whether it has not opened yet.
+    pub fn is_starting(self) -> bool {
+        match self {
+            Self::Booting | Self::Copying => true,
+            Self::Open | Self::Draining => false,
+        }
+    }
+
+    /// The word in the header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Booting => "booting",
+            Self::Copying => "copying",
+            Self::Open => "open",
+            Self::Draining => "draining",
+        }
+    }
+}
+
 /// Whether reads are answered. An empty registry is worse than no answer: clients keep what they have.
 ///
 /// **Compat:** Java's gate is open before the copy at the start and closed for a while if there was nothing to copy.
@@ -13,14 +46,47 @@ use crate::clock::{Clock, Tick};
 #[derive(Debug)]
 pub struct Gate {
     clock: Clock,
+    serve_while_syncing: bool,
+    copying: AtomicBool,
     open: AtomicBool,
+    draining: AtomicBool,
     closed_until: AtomicU64,
 }
 
 impl Gate {
-    /// A gate that is closed, or open from the beginning.
-    pub fn new(clock: Clock, open: bool) -> Self {
-        Self { clock, open: AtomicBool::new(open), closed_until: AtomicU64::new(0) }
+    /// A gate that is closed, or lets reads through from the beginning.
+    pub fn new(clock: Clock, serve_while_syncing: bool) -> Self {
+        Self {
+            clock,
+            serve_while_syncing,
+            copying: AtomicBool::new(false),
+            open: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
+            closed_until: AtomicU64::new(0),
+        }
+    }
+
+    /// Where the copy at start notes that it has found a source.
+    pub fn copying(&self) -> &AtomicBool {
+        &self.copying
+    }
+
+    /// How far the node is.
+    pub fn state(&self) -> NodeState {
+        if self.draining.load(Ordering::Acquire) {
+            NodeState::Draining
+        } else if self.open.load(Ordering::Acquire) {
+            NodeState::Open
+        } else if self.copying.load(Ordering::Relaxed) {
+            NodeState::Copying
+        } else {
+            NodeState::Booting
+        }
+    }
+
+    /// The node is about to stop: balancers should send no more.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
     }
 
     /// The node is complete and takes traffic.
@@ -34,10 +100,19 @@ impl Gate {
         self.open();
     }
 
-    /// Whether the node takes traffic.
+    /// Whether reads are answered.
     pub fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
-            && self.clock.tick() >= Tick(self.closed_until.load(Ordering::Acquire))
+        match self.state() {
+            NodeState::Booting | NodeState::Copying => self.serve_while_syncing,
+            NodeState::Open | NodeState::Draining => {
+                self.clock.tick() >= Tick(self.closed_until.load(Ordering::Acquire))
+            }
+        }
+    }
+
+    /// Whether balancers should send traffic here.
+    pub fn is_ready(&self) -> bool {
+        self.is_open() && self.state() == NodeState::Open
     }
 
     pub(super) fn check(&self) -> Result<(), Reject> {

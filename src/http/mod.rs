@@ -19,19 +19,21 @@ mod status;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
-pub use gate::Gate;
+pub use gate::{Gate, NodeState};
 pub use paths::normalise;
-pub(crate) use status::without_credentials;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::{Clock, Tick};
+use crate::peers::{NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::HttpMetrics;
@@ -48,14 +50,16 @@ pub struct Api {
     pub clock: Clock,
     /// When the node started.
     pub started: Tick,
-    /// The port it listens on, 0 before it does.
-    pub port: u16,
+    /// What the node says of itself.
+    pub own: Arc<InstanceInfo>,
     /// All settings.
     pub settings: Settings,
     /// The registry.
     pub registry: Arc<Registry>,
     /// The response cache.
     pub cache: ResponseCache,
+    /// The other nodes.
+    pub peers: Arc<PeerEurekaNodes>,
     /// For long computations.
     pub workers: Workers,
     /// Whether reads are answered.
@@ -68,7 +72,8 @@ pub struct Api {
 ///
 /// **Compat:** Spring serves the first two, Netflix's web archive the last two, depending on where it is mounted.
 pub fn routes(api: Arc<Api>) -> Router {
-    let eureka = endpoints().with_state(api);
+    let introduced = axum::middleware::from_fn_with_state(Arc::clone(&api), introduce);
+    let eureka = endpoints().with_state(api).layer(introduced);
     Router::new().nest("/eureka/v2", eureka.clone()).nest("/eureka", eureka.clone()).nest("/v2", eureka)
 }
 
@@ -87,6 +92,22 @@ fn endpoints() -> Router<Arc<Api>> {
         .route("/asg/{name}/status", put(asg_status))
         .route("/status", get(status::status))
         .route("/serverinfo/statusoverrides", get(status::overrides))
+}
+
+/// To a node of this kind every answer says who gives it and how far it is; and its call is a sign of life.
+async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+    let from_node = request.headers().contains_key(NODE_HEADER);
+    let id = request.headers().get(NODE_HEADER).and_then(|id| id.to_str().ok()?.parse().ok());
+    if let Some(id) = id {
+        api.peers.heard(id);
+    }
+    let mut response = next.run(request).await;
+    if from_node && let Ok(id) = HeaderValue::from_str(&api.peers.id().to_string()) {
+        let state = HeaderValue::from_static(api.gate.state().as_str());
+        response.headers_mut().insert(NODE_HEADER, id);
+        response.headers_mut().insert(STATE_HEADER, state);
+    }
+    response
 }
 
 /// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, and

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use eurekad_wire::encode::{escape_xml_text, instance_element_xml, instance_fields_json};
-use eurekad_wire::{AppName, DataCenterInfo, Format, InstanceId, InstanceInfo, LeaseInfo, Port, Shown};
+use eurekad_wire::{Format, InstanceInfo, Shown};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -26,10 +26,10 @@ type Stats = Vec<(&'static str, String)>;
 /// `GET status`
 pub(super) async fn status(State(api): State<Arc<Api>>, headers: HeaderMap) -> Result<Response, Reject> {
     let wanted = negotiate::wanted(&headers)?;
-    let (general, applications, own) = (general_stats(&api), application_stats(&api), own_instance(&api));
+    let (general, applications, own) = (general_stats(&api), application_stats(&api), &api.own);
     let body = match wanted.form.format {
-        Format::Json => json(&general, &applications, &own),
-        Format::Xml => xml(&general, &applications, &own),
+        Format::Json => json(&general, &applications, own),
+        Format::Xml => xml(&general, &applications, own),
     };
     Ok(wanted.answer(&Payload::new(body), &api.workers).await)
 }
@@ -68,38 +68,19 @@ fn general_stats(api: &Api) -> Stats {
 }
 
 /// **Compat:** `registered-replicas` are joined by a comma and a space, the other two end each URL with a comma.
+/// Java looks a peer's host name up in the registry; here available is who answered last time.
 fn application_stats(api: &Api) -> Stats {
-    let shown: Vec<String> = api.settings.peers.iter().map(|url| without_credentials(url)).collect();
-    let each: String = shown.iter().map(|url| format!("{url},")).collect();
+    let peers = api.peers.views();
+    let each = |available: bool| -> String {
+        let those = peers.iter().filter(|peer| peer.available == available);
+        those.map(|peer| format!("{},", peer.url)).collect()
+    };
+    let all: Vec<&str> = peers.iter().map(|peer| peer.url.as_str()).collect();
     vec![
-        ("registered-replicas", shown.join(", ")),
-        // Replication to peers is not part of this version, so none has ever answered.
-        ("available-replicas", String::new()),
-        ("unavailable-replicas", each),
+        ("registered-replicas", all.join(", ")),
+        ("available-replicas", each(true)),
+        ("unavailable-replicas", each(false)),
     ]
-}
-
-/// A URL as it may be shown. All between the scheme and the last `@` goes: a password may hold any character.
-pub(crate) fn without_credentials(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        (None, _) | (_, None) => url.to_owned(),
-    }
-}
-
-fn own_instance(api: &Api) -> InstanceInfo {
-    let settings = &api.settings.instance;
-    let mut info = InstanceInfo::new(AppName::new(&settings.app_name));
-    info.instance_id = Some(InstanceId::new(&api.settings.own_instance_id(api.port)));
-    info.host_name = settings.host_name.as_str().into();
-    info.ip_addr = settings.ip_address.as_str().into();
-    info.port = Port { number: api.port.into(), enabled: true };
-    info.data_center_info = Some(DataCenterInfo::MyOwn);
-    info.lease_info = Some(LeaseInfo::default());
-    info.is_coordinating_discovery_server = true;
-    info.last_updated_timestamp = api.clock.epoch_millis();
-    info.last_dirty_timestamp = Some(info.last_updated_timestamp);
-    info
 }
 
 /// **Compat:** `[N day(s) ]HH:mm`.
@@ -161,13 +142,5 @@ mod tests {
     fn the_uptime_reads_as_javas() {
         let of = |minutes: u64| uptime(Duration::from_secs(minutes * 60));
         assert_eq!([of(2), of(1441), of(3 * 1440 + 61)], ["00:02", "1 day 00:01", "3 days 01:01"]);
-    }
-
-    /// Case: P092
-    #[test]
-    fn credentials_are_not_shown() {
-        assert_eq!(without_credentials("http://u:p@ss:w/rd@h:1/eureka/"), "http://h:1/eureka/");
-        assert_eq!(without_credentials("http://u:p%40x@h:1/eureka/"), "http://h:1/eureka/");
-        assert_eq!(without_credentials("http://h:1/eureka/"), "http://h:1/eureka/");
     }
 }

@@ -9,16 +9,33 @@ use tokio::time::{MissedTickBehavior, sleep};
 
 use super::Node;
 use crate::clock::Clock;
-use crate::registry::{Evicted, Evictor, RENEWAL_WINDOW, SelfPreservationState};
+use crate::registry::{
+    Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_WINDOW, SelfPreservationState,
+};
 use crate::settings::RenewalAccounting;
 
 /// Between two looks at what was refused for want of room.
 const BOUNDS: Duration = Duration::from_secs(10);
 
 impl Node {
-    pub(super) fn start_background(&self, chance: SmallRng) {
+    /// Starts telling the peers what changes here.
+    pub(super) fn start_replication(&self) {
+        let peers = &self.api.peers;
+        if peers.is_empty() {
+            return;
+        }
+        self.spawn("replication-feed", Arc::clone(peers).feed());
+        for sender in peers.senders(&mut self.draw_chance()) {
+            self.spawn("replication-sender", sender);
+        }
+    }
+
+    pub(super) fn start_background(&self, itself: bool) {
         let timers = &self.api.settings.timers;
-        self.spawn("eviction", self.eviction(timers.eviction, chance));
+        if itself {
+            self.spawn("own-heartbeat", self.own_heartbeat());
+        }
+        self.spawn("eviction", self.eviction(timers.eviction, self.draw_chance()));
         let registry = Arc::clone(self.registry());
         self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
         let registry = Arc::clone(self.registry());
@@ -32,6 +49,28 @@ impl Node {
         }
         if self.api.settings.cache.use_read_only {
             self.spawn("cache-refresh", self.cache_refresh(self.api.settings.cache.update_interval));
+        }
+    }
+
+    /// Renews this node's own lease, as a client does.
+    fn own_heartbeat(&self) -> impl Future<Output = ()> + Send + 'static {
+        let api = Arc::clone(&self.api);
+        let interval = api.own.lease_info.unwrap_or_default().renewal_interval_secs;
+        async move {
+            let mut ticks = ticks(Duration::from_secs(interval.unsigned_abs().into()));
+            loop {
+                ticks.tick().await;
+                match api.registry.heartbeat(&api.own.app, api.own.id(), Heartbeat::default(), Origin::Client)
+                {
+                    HeartbeatOutcome::Renewed => {}
+                    HeartbeatOutcome::NotFound
+                    | HeartbeatOutcome::MustRegister
+                    | HeartbeatOutcome::SenderIsNewer
+                    | HeartbeatOutcome::SenderIsOlder(_) => {
+                        api.registry.register((*api.own).clone(), Origin::Client);
+                    }
+                }
+            }
         }
     }
 

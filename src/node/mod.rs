@@ -4,15 +4,16 @@
 //! panics: a registry whose evictor died silently is worse than one that is restarted.
 
 mod background;
+mod own_instance;
 mod serve;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use prometheus_client::registry::Registry as Names;
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,20 +23,27 @@ use crate::cache::ResponseCache;
 use crate::clock::Clock;
 use crate::http::{self, Api, Gate};
 use crate::ops::{self, Ops};
-use crate::registry::Registry;
+use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Transport, Wiring};
+use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
+use own_instance::own_instance;
 
 /// How long requests that are under way may take when a node stops.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// How long telling the peers what they have not heard yet may take when a node stops.
+const FLUSH: Duration = Duration::from_secs(3);
 
 /// What a node is handed of the world.
 #[derive(Debug)]
 pub struct Env {
     /// Time.
     pub clock: Clock,
-    /// The seed of all chance.
+    /// The seed of all chance, the node's id included.
     pub seed: u64,
+    /// The network to the peers.
+    pub transport: Arc<dyn Transport>,
 }
 
 /// One node.
@@ -44,7 +52,7 @@ pub struct Node {
     api: Arc<Api>,
     router: Router,
     metrics: Metrics,
-    seed: u64,
+    chance: Mutex<SmallRng>,
     tasks: TaskTracker,
     stop: CancellationToken,
     failed: CancellationToken,
@@ -58,7 +66,8 @@ pub struct TaskPanicked;
 impl Node {
     /// Builds a node that is to listen on `port`. It serves nothing and runs nothing yet.
     pub fn new(mut settings: Settings, env: Env, port: u16) -> Self {
-        let Env { clock, seed } = env;
+        let Env { clock, seed, transport } = env;
+        let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
         let registry =
@@ -71,16 +80,28 @@ impl Node {
             metrics.cache.clone(),
             workers.clone(),
         );
+        let peers = Arc::new(PeerEurekaNodes::new(
+            settings.peers.urls.clone(),
+            Wiring {
+                id: NodeId(chance.random()),
+                clock: clock.clone(),
+                settings: settings.peers.clone(),
+                registry: Arc::clone(&registry),
+                transport,
+            },
+        ));
+        let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
         let context_path = settings.http.context_path.clone();
         let started = clock.tick();
         let api = Arc::new(Api {
             clock,
             started,
-            port,
+            own,
             settings,
             registry,
             cache,
+            peers,
             workers,
             gate,
             metrics: metrics.http.clone(),
@@ -90,7 +111,7 @@ impl Node {
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
         let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
         let (tasks, stop, failed) = (TaskTracker::new(), CancellationToken::new(), CancellationToken::new());
-        Self { api, router, metrics, seed, tasks, stop, failed }
+        Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, failed }
     }
 
     /// Every route of the node.
@@ -103,6 +124,11 @@ impl Node {
         &self.api.registry
     }
 
+    /// What is known of the node's peers.
+    pub fn peers(&self) -> Vec<PeerView> {
+        self.api.peers.views()
+    }
+
     /// The bytes that the read-only cache holds.
     pub fn cached_read_only_bytes(&self) -> u64 {
         self.api.cache.read_only_bytes()
@@ -113,30 +139,76 @@ impl Node {
         &self.metrics
     }
 
+    /// Copies the peers' registry, registers itself, opens for traffic and starts the background work.
+    ///
+    /// From the beginning the peers are told what changes here, and batches, registrations and cancellations are taken.
+    pub async fn boot(&self) {
+        self.start_replication();
+        if !self.api.peers.is_empty() {
+            let synced = self.api.peers.sync(self.api.gate.copying()).await;
+            tracing::info!(
+                instances = synced.instances,
+                sources = synced.sources,
+                every_peer_answered = synced.complete,
+                expected_renewals = self.api.registry.self_preservation().expected,
+                "the registry is copied"
+            );
+        }
+        self.open();
+    }
+
     /// Opens for traffic and starts the background work.
     ///
     /// **Compat:** with `eureka.instance.registry.default-open-for-traffic-count=0` a node that found nothing to copy
     /// answers no reads for `eureka.server.wait-time-in-ms-when-sync-empty`. Spring's default is 1: it answers at once.
     pub fn open(&self) {
-        let http = &self.api.settings.http;
-        if http.default_open_for_traffic_count == 0 && self.api.registry.is_empty() {
-            self.api.gate.open_after(http.wait_when_sync_empty);
-        } else {
-            self.api.gate.open();
+        let api = &self.api;
+        let empty = api.registry.is_empty();
+        let itself = api.settings.peers.register_itself.unwrap_or(!api.peers.is_empty());
+        if itself {
+            api.registry.register((*api.own).clone(), Origin::Client);
         }
-        self.start_background(SmallRng::seed_from_u64(self.seed));
+        if api.settings.http.default_open_for_traffic_count == 0 && empty {
+            api.gate.open_after(api.settings.http.wait_when_sync_empty);
+        } else {
+            api.gate.open();
+        }
+        self.start_background(itself);
     }
 
-    /// Answers requests on `listener` until [`stop`](Self::stopper) is cancelled, then finishes what is under way.
+    /// Answers requests on `listener` until [`stop`](Self::stopper) is cancelled, then finishes what is under way and
+    /// tells the peers what they have not heard yet.
     ///
     /// # Errors
     /// If a background task panicked.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
         let limits = serve::Limits::new(&self.api.settings.http);
         serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+        self.leave().await;
         self.tasks.close();
         self.tasks.wait().await;
         if self.failed.is_cancelled() { Err(TaskPanicked) } else { Ok(()) }
+    }
+
+    /// Takes this node itself out of the registry, and tells the peers that and what else they have not heard.
+    pub async fn leave(&self) {
+        let api = &self.api;
+        api.gate.drain();
+        if api.registry.instance(&api.own.app, api.own.id()).is_some() {
+            api.registry.cancel(&api.own.app, api.own.id(), Origin::Client);
+        }
+        let mut chance = self.draw_chance();
+        if tokio::time::timeout(FLUSH, api.peers.flush(&mut chance)).await.is_err() {
+            tracing::warn!(
+                "some peers did not take the last changes in {FLUSH:?}; their clients will tell them"
+            );
+        }
+    }
+
+    /// A source of chance for one part, drawn from the node's.
+    fn draw_chance(&self) -> SmallRng {
+        let mut chance = self.chance.lock().unwrap_or_else(PoisonError::into_inner);
+        SmallRng::seed_from_u64(chance.random())
     }
 
     /// Cancel this to stop the node.

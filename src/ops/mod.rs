@@ -41,10 +41,10 @@ async fn live() -> &'static str {
 
 /// 200 while the node takes traffic, else 503: for balancers.
 async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
-    if ops.api.gate.is_open() {
+    if ops.api.gate.is_ready() {
         (StatusCode::OK, "ready\n")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready: reads of the registry are not answered yet\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the node is starting or stopping\n")
     }
 }
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use eurekad_wire::{InstanceStatus, made_writable};
 
 use super::Ops;
-use crate::http::without_credentials;
+use crate::peers::PeerView;
 use crate::registry::{Happened, RecentEvent, Scope};
 
 /// The most instances and events that are listed; a page of everything would help nobody.
@@ -30,7 +30,7 @@ struct Index<'a> {
     self_preservation: String,
     protecting: bool,
     overdue: usize,
-    peers: Vec<String>,
+    peers: Vec<Peer>,
     rows: Vec<Instance>,
     left_out: usize,
     registered: Vec<Event>,
@@ -50,6 +50,25 @@ struct Instance {
     overdue: bool,
     /// A link, if the instance named one that a browser may follow.
     link: Option<String>,
+}
+
+struct Peer {
+    url: String,
+    kind: &'static str,
+    up: bool,
+    state: String,
+    queued: usize,
+}
+
+impl From<PeerView> for Peer {
+    fn from(view: PeerView) -> Self {
+        let state = match (&view.last_error, view.round_trip) {
+            (Some(error), _) => error.clone(),
+            (None, Some(took)) => format!("answered in {} ms", took.as_millis()),
+            (None, None) => "not contacted yet".to_owned(),
+        };
+        Self { url: view.url, kind: view.kind.word(), up: view.available, state, queued: view.queued }
+    }
 }
 
 struct Event {
@@ -112,7 +131,7 @@ fn view(ops: &Ops) -> Index<'_> {
         self_preservation: decided.to_string(),
         protecting: !decided.allows_eviction(),
         overdue: registry.overdue(Duration::ZERO).len(),
-        peers: settings.peers.iter().map(|url| without_credentials(url)).collect(),
+        peers: api.peers.views().into_iter().map(Peer::from).collect(),
         left_out: decided.leases.saturating_sub(rows.len()),
         rows,
         registered: events(registry.recent_registrations()),

@@ -115,6 +115,11 @@ impl ChangeLog {
         self.entries.values()
     }
 
+    /// The entries after a version, oldest first.
+    pub(super) fn since(&self, version: u64) -> impl Iterator<Item = &Change> {
+        self.entries.range(version.saturating_add(1)..).map(|(_, change)| change)
+    }
+
     /// The version of the oldest entry. It moves up when entries are forgotten.
     pub(super) fn oldest_version(&self) -> Option<u64> {
         self.entries.first_key_value().map(|(v, _)| *v)

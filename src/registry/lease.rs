@@ -1,6 +1,6 @@
 //! A lease: how long an instance may stay without a word from its client.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use eurekad_wire::LeaseInfo;
@@ -13,7 +13,9 @@ pub struct Lease {
     interval_secs: i32,
     duration_secs: i32,
     /// Whether a renewed lease lives twice its duration; see [`Lease::expires_at`].
-    doubled: bool,
+    doubled: AtomicBool,
+    /// Whether its renewal waits to be told to the peers.
+    touched: AtomicBool,
     registered: Tick,
     registered_epoch: i64,
     /// Tick of the last renewal plus one; 0 while it was never renewed.
@@ -35,7 +37,8 @@ impl Lease {
         Self {
             interval_secs: positive(asked.renewal_interval_secs, LeaseInfo::DEFAULT_RENEWAL_INTERVAL_SECS),
             duration_secs: positive(asked.duration_secs, LeaseInfo::DEFAULT_DURATION_SECS),
-            doubled,
+            doubled: AtomicBool::new(doubled),
+            touched: AtomicBool::new(false),
             registered: now,
             registered_epoch: now_epoch,
             renewed: AtomicU64::new(0),
@@ -56,8 +59,9 @@ impl Lease {
         Duration::from_secs(self.duration_secs.unsigned_abs().into())
     }
 
-    /// The client was heard.
-    pub(super) fn renew(&self, now: Tick, now_epoch: i64) {
+    /// The client was heard. Whether the lease doubles is decided anew.
+    pub(super) fn renew(&self, now: Tick, now_epoch: i64, doubled: bool) {
+        self.doubled.store(doubled, Ordering::Relaxed);
         // Two renewals may race here; the later one must stay.
         self.renewed.fetch_max(now.0.saturating_add(1), Ordering::Relaxed);
         self.renewed_epoch.store(now_epoch, Ordering::Relaxed);
@@ -83,7 +87,7 @@ impl Lease {
     pub fn expires_at(&self) -> Tick {
         let heard = self.last_heard();
         let end = heard.after(self.duration());
-        if self.doubled && self.was_renewed() { end.after(self.duration()) } else { end }
+        if self.is_doubled() { end.after(self.duration()) } else { end }
     }
 
     /// Whether it is overdue by more than `grace`.
@@ -91,8 +95,18 @@ impl Lease {
         now > self.expires_at().after(grace)
     }
 
-    fn was_renewed(&self) -> bool {
-        self.renewed.load(Ordering::Relaxed) > 0
+    fn is_doubled(&self) -> bool {
+        self.doubled.load(Ordering::Relaxed) && self.renewed.load(Ordering::Relaxed) > 0
+    }
+
+    /// Notes that its renewal waits to be told; true if that was known.
+    pub(super) fn note_touched(&self) -> bool {
+        self.touched.swap(true, Ordering::Relaxed)
+    }
+
+    /// Its renewal is being told.
+    pub(super) fn forget_touched(&self) {
+        self.touched.store(false, Ordering::Relaxed);
     }
 
     /// When its client was last heard: its registration or its last renewal.
@@ -122,7 +136,7 @@ impl Lease {
     ///
     /// **Compat:** with doubling on, `lastRenewalTimestamp` is the renewal's time plus the duration, as Java shows it.
     pub fn to_info(&self) -> LeaseInfo {
-        let ahead = if self.doubled && self.was_renewed() { i64::from(self.duration_secs) * 1000 } else { 0 };
+        let ahead = if self.is_doubled() { i64::from(self.duration_secs) * 1000 } else { 0 };
         LeaseInfo {
             renewal_interval_secs: self.interval_secs,
             duration_secs: self.duration_secs,
@@ -157,13 +171,13 @@ mod tests {
     #[test]
     fn a_renewed_lease_lives_its_duration_or_twice_that_as_java_has_it() {
         let exact = lease(3, false);
-        exact.renew(Tick(2_000), 1_700_000_001_000);
+        exact.renew(Tick(2_000), 1_700_000_001_000, false);
         assert!(!exact.is_expired(Tick(5_000), Duration::ZERO));
         assert!(exact.is_expired(Tick(5_001), Duration::ZERO));
         assert_eq!(exact.to_info().last_renewal_timestamp, 1_700_000_001_000);
 
         let doubled = lease(3, true);
-        doubled.renew(Tick(2_000), 1_700_000_001_000);
+        doubled.renew(Tick(2_000), 1_700_000_001_000, true);
         assert!(!doubled.is_expired(Tick(8_000), Duration::ZERO));
         assert!(doubled.is_expired(Tick(8_001), Duration::ZERO));
         assert_eq!(doubled.to_info().last_renewal_timestamp, 1_700_000_004_000);

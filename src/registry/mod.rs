@@ -8,6 +8,7 @@
 mod change_log;
 mod content;
 mod evict;
+mod follow;
 mod lease;
 mod operations;
 mod outcome;
@@ -19,6 +20,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -27,20 +29,22 @@ use eurekad_wire::{AppName, InstanceId};
 pub use change_log::{Change, LocalVersions};
 pub use content::{Content, Group, Scope, Stamp};
 pub use evict::{Evicted, Eviction, Evictor};
+pub use follow::LocalTouch;
 pub use lease::Lease;
 pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
 pub use recent::{Happened, RecentEvent};
 pub use renewals::WINDOW as RENEWAL_WINDOW;
 pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
-pub use state::{App, Registered};
+pub use state::{App, OverrideView, Registered};
 
 use change_log::{ChangeLog, Touched};
+use follow::Following;
 use recent::Ring;
 use renewals::{Expectation, Renewals};
 use state::Instances;
 
 use crate::clock::Clock;
-use crate::settings::RegistrySettings;
+use crate::settings::{Doubling, RegistrySettings};
 use crate::telemetry::RegistryMetrics;
 
 /// What identifies an instance: its application and its id.
@@ -93,6 +97,9 @@ pub struct Registry {
     settings: RegistrySettings,
     metrics: RegistryMetrics,
     renewals: Renewals,
+    following: Following,
+    /// Whether a Java server is among the peers; see `eurekad.lease.duration-doubling`.
+    java_peer: AtomicBool,
     guarded: RwLock<Guarded>,
 }
 
@@ -121,7 +128,8 @@ impl Registry {
             cancelled: Ring::new(Ring::CAPACITY),
         };
         let renewals = Renewals::new(settings.accounting);
-        Self { clock, settings, metrics, renewals, guarded: RwLock::new(guarded) }
+        let (following, java_peer) = (Following::default(), AtomicBool::new(false));
+        Self { clock, settings, metrics, renewals, following, java_peer, guarded: RwLock::new(guarded) }
     }
 
     /// One instance.
@@ -181,7 +189,7 @@ impl Registry {
 
     /// The changes after `version` that are still in the log, oldest first.
     pub fn changes_since(&self, version: u64) -> Vec<Change> {
-        self.read().log.iter().filter(|change| change.version > version).cloned().collect()
+        self.read().log.since(version).cloned().collect()
     }
 
     /// How many instances there are.

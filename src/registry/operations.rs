@@ -7,6 +7,7 @@ use eurekad_wire::{
     LeaseInfo, Metadata,
 };
 
+use super::follow::LocalTouch;
 use super::lease::Lease;
 use super::outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
 use super::recent::{Happened, RecentEvent};
@@ -122,7 +123,8 @@ impl Registry {
             return HeartbeatOutcome::MustRegister;
         }
         self.renewals.count(&entry.lease);
-        entry.lease.renew(self.clock.tick(), self.clock.epoch_millis());
+        entry.lease.renew(self.clock.tick(), self.clock.epoch_millis(), self.doubles_now());
+        self.following.touch(|| entry.key(), &entry.lease, LocalTouch::Renewed, origin);
         self.metrics.renewals.inc();
         let Some(dirty) = beat.last_dirty.filter(|_| self.settings.sync_when_timestamp_differs) else {
             return HeartbeatOutcome::Renewed;
@@ -190,6 +192,7 @@ impl Registry {
         let after = Registered { info: Arc::new(info), ..entry };
         let version = guarded.instances.version;
         guarded.log.append(version, key, origin, after, Touched::Cancel, self.clock.tick());
+        self.following.changed(version);
         true
     }
 
@@ -240,8 +243,12 @@ impl Registry {
         let Some(entry) = guarded.instances.get(app.as_str(), id).cloned() else {
             return StatusChange::NotFound;
         };
-        entry.lease.renew(self.clock.tick(), now);
-        let Some(value) = change(&entry) else { return StatusChange::Unchanged };
+        entry.lease.renew(self.clock.tick(), now, self.doubles_now());
+        let Some(value) = change(&entry) else {
+            // **Compat:** Java tells its peers of a status call also when it changed nothing.
+            self.following.touch(|| entry.key(), &entry.lease, LocalTouch::StatusConfirmed, origin);
+            return StatusChange::Unchanged;
+        };
         let version = guarded.instances.next_version();
         let key = Key { app: app.clone(), id: InstanceId::new(id) };
         let entry = Registered { over: Some(Override { value, version, last_dirty }), ..entry };
@@ -304,7 +311,7 @@ impl Registry {
     }
 
     fn lease_for(&self, info: &InstanceInfo, existing: Option<&Registered>, now: i64) -> Arc<Lease> {
-        let lease = Lease::new(info.lease_info, self.settings.doubles_leases, self.clock.tick(), now);
+        let lease = Lease::new(info.lease_info, self.doubles_now(), self.clock.tick(), now);
         if let Some(existing) = existing {
             lease.inherit_service_up(&existing.lease);
         }
@@ -336,6 +343,7 @@ impl Registry {
         }
         let version = guarded.instances.version;
         guarded.log.append(version, key, origin, after, touched, self.clock.tick());
+        self.following.changed(version);
     }
 }
 

@@ -11,7 +11,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::Key;
 use super::lease::Lease;
-use super::status::Override;
+use super::status::{Override, OverrideValue};
 
 /// One instance in the registry. Immutable but for its lease's atomics, so readers never see half a change.
 #[derive(Debug, Clone)]
@@ -31,7 +31,27 @@ pub struct Registered {
     pub(super) over: Option<Override>,
 }
 
+/// What is set on an instance from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverrideView {
+    /// Nothing.
+    None,
+    /// This status.
+    Set(InstanceStatus),
+    /// It was removed; this is shown until the client speaks.
+    Cleared(InstanceStatus),
+}
+
 impl Registered {
+    /// What is set on it from outside.
+    pub fn override_view(&self) -> OverrideView {
+        match self.over.map(|o| o.value) {
+            None => OverrideView::None,
+            Some(OverrideValue::Set(status)) => OverrideView::Set(status),
+            Some(OverrideValue::Cleared(status)) => OverrideView::Cleared(status),
+        }
+    }
+
     /// Its place in the registry.
     pub fn key(&self) -> Key {
         Key { app: self.info.app.clone(), id: InstanceId::new(self.info.id()) }

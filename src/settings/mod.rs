@@ -5,6 +5,7 @@
 //! `eurekad.*`. [`SETTINGS`] is the one table of them: parsing, `--help` and errors are all made from it.
 
 mod parse;
+mod peer_url;
 mod table;
 
 use std::net::IpAddr;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use parse::{Dotted, Invalid, Problem, from_arguments, split_arguments};
+pub use peer_url::{InvalidUrl, PeerUrl};
 pub use table::{SETTINGS, Setting};
 
 /// All settings of one node.
@@ -27,8 +29,8 @@ pub struct Settings {
     pub timers: TimerSettings,
     /// Who it is.
     pub instance: InstanceSettings,
-    /// Who its peers are: the URLs of their APIs.
-    pub peers: Vec<String>,
+    /// Who its peers are and how it treats them.
+    pub peers: PeerSettings,
     /// What it logs.
     pub log: LogSettings,
 }
@@ -82,7 +84,7 @@ pub struct RegistrySettings {
     /// The clients that global-interval accounting expects before any registers.
     pub expected_clients: u64,
     /// Whether a renewed lease lives twice its duration, as in Java.
-    pub doubles_leases: bool,
+    pub doubling: Doubling,
     /// Whether a client's own UP or OUT_OF_SERVICE counts over an existing lease's.
     pub trust_client_status: bool,
     /// Whether a heartbeat's `lastDirtyTimestamp` is compared.
@@ -101,6 +103,17 @@ pub struct RegistrySettings {
     pub max_vips: usize,
     /// This server's own instance id: the one instance shown as the coordinating server.
     pub own_instance_id: Arc<str>,
+}
+
+/// Whether a renewed lease lives twice its duration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubling {
+    /// While a Java server is among the peers.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// How the expectation of renewals is made.
@@ -123,6 +136,27 @@ pub struct CacheSettings {
     pub expiration: Duration,
     /// The most bytes that cached documents take.
     pub max_bytes: u64,
+}
+
+/// Who a node's peers are and how it treats them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerSettings {
+    /// The URLs of their APIs.
+    pub urls: Vec<PeerUrl>,
+    /// How long a connection to one may take.
+    pub connect_timeout: Duration,
+    /// How long an answer may take.
+    pub read_timeout: Duration,
+    /// How long a change waits for others to go along.
+    pub linger: Duration,
+    /// The most keys that wait for one peer.
+    pub queue_capacity: usize,
+    /// How often a silent peer is asked whether it is well.
+    pub contact_interval: Duration,
+    /// How long the copy of the peers' registry may take at start.
+    pub sync_timeout: Duration,
+    /// Whether this server registers itself; `None` for: if it has peers.
+    pub register_itself: Option<bool>,
 }
 
 /// When a node's background work runs.

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::{
-    CacheSettings, HttpSettings, InstanceSettings, LogFormat, LogSettings, RegistrySettings,
-    RenewalAccounting, SETTINGS, Setting, Settings, TimerSettings,
+    CacheSettings, Doubling, HttpSettings, InstanceSettings, LogFormat, LogSettings, PeerSettings,
+    RegistrySettings, RenewalAccounting, SETTINGS, Setting, Settings, TimerSettings,
 };
 
 /// Settings that do not hold together, all problems at once.
@@ -116,6 +116,9 @@ pub fn from_arguments(arguments: &[Dotted]) -> Result<Settings, Invalid> {
             (None, _) => problems.push(Problem::Unknown { key: key.clone(), nearest: nearest(key) }),
         }
     }
+    if settings.instance.host_name.is_empty() {
+        settings.instance.host_name = gethostname::gethostname().to_string_lossy().into_owned();
+    }
     settings.registry.max_instance_bytes = settings.http.max_body_bytes;
     if settings.cache.update_interval.is_zero() {
         settings.cache.use_read_only = false;
@@ -132,9 +135,8 @@ impl Settings {
 }
 
 /// What stands in many configurations of Java servers and is meant for their embedded client or their framework.
-const NOT_NEEDED: [&str; 6] = [
+const NOT_NEEDED: [&str; 5] = [
     "eureka.client.fetch-registry",
-    "eureka.client.register-with-eureka",
     "eureka.client.registry-fetch-interval-seconds",
     "eureka.dashboard.enabled",
     "eureka.instance.prefer-ip-address",
@@ -178,7 +180,7 @@ fn blank() -> Settings {
             accounting: RenewalAccounting::PerLease,
             global_renewal_interval_secs: 0,
             expected_clients: 0,
-            doubles_leases: false,
+            doubling: Doubling::Auto,
             trust_client_status: false,
             sync_when_timestamp_differs: false,
             delta_retention: Duration::ZERO,
@@ -208,7 +210,16 @@ fn blank() -> Settings {
             environment: String::new(),
             datacenter: String::new(),
         },
-        peers: Vec::new(),
+        peers: PeerSettings {
+            urls: Vec::new(),
+            connect_timeout: Duration::ZERO,
+            read_timeout: Duration::ZERO,
+            linger: Duration::ZERO,
+            queue_capacity: 0,
+            contact_interval: Duration::ZERO,
+            sync_timeout: Duration::ZERO,
+            register_itself: None,
+        },
         log: LogSettings { filter: String::new(), format: LogFormat::Text },
     }
 }
@@ -299,13 +310,15 @@ mod tests {
         for setting in SETTINGS {
             (setting.set)(&mut other, setting.default).unwrap();
         }
+        other.instance.host_name = Settings::default().instance.host_name;
         other.registry.max_instance_bytes = other.http.max_body_bytes;
         assert_eq!(other, Settings::default());
     }
 
     #[test]
     fn an_own_instance_id_is_made_of_host_application_and_port() {
-        assert_eq!(Settings::default().own_instance_id(8761), "localhost:eurekad:8761");
+        let named = parse(&["--eureka.instance.hostname=h"]).unwrap();
+        assert_eq!(named.own_instance_id(8761), "h:eurekad:8761");
         let named = parse(&["--eureka.instance.instance-id=me"]).unwrap();
         assert_eq!(named.own_instance_id(8761), "me");
     }

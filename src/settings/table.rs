@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{LogFormat, RenewalAccounting, Settings};
+use super::{Doubling, LogFormat, PeerUrl, RenewalAccounting, Settings};
 
 /// One setting: a row of the table.
 pub struct Setting {
@@ -43,8 +43,23 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.bind => address(v)?;
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
-    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas (not replicated to yet)",
-        |s, v| s.peers => peers(v)?;
+    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas",
+        |s, v| s.peers.urls => peers(v)?;
+    "eureka.client.register-with-eureka" = "auto",
+        "Whether this server registers itself; auto: if it has peers",
+        |s, v| s.peers.register_itself => one_of(v, &[("auto", None), ("true", Some(true)), ("false", Some(false))])?;
+    "eureka.server.peer-node-connect-timeout-ms" = "1000", "How long a connection to a peer may take",
+        |s, v| s.peers.connect_timeout => interval_ms(v)?;
+    "eureka.server.peer-node-read-timeout-ms" = "5000", "How long a peer's answer may take",
+        |s, v| s.peers.read_timeout => interval_ms(v)?;
+    "eurekad.replication.linger-ms" = "0", "How long a change waits for others to go along (Java: 500)",
+        |s, v| s.peers.linger => millis(v)?;
+    "eurekad.limits.replication-queue" = "1000000", "The most keys that wait for one peer; the oldest heartbeats go first",
+        |s, v| s.peers.queue_capacity => at_least_one(v)?;
+    "eurekad.replication.contact-interval-ms" = "5000", "How often a peer that has nothing to be told is asked how it is",
+        |s, v| s.peers.contact_interval => interval_ms(v)?;
+    "eurekad.boot.sync-timeout-ms" = "30000", "How long a start waits for a peer to copy the registry from",
+        |s, v| s.peers.sync_timeout => millis(v)?;
     "eureka.server.enable-self-preservation" = "true", "Stop evicting when too few renewals come in",
         |s, v| s.registry.self_preservation => boolean(v)?;
     "eureka.server.renewal-percent-threshold" = "0.85", "The part of the expected renewals that is enough, 0 to 1",
@@ -65,8 +80,9 @@ pub static SETTINGS: &[Setting] = rows! {
     "eureka.server.eviction-interval-timer-in-ms" = "60000", "Between eviction passes, in milliseconds",
         |s, v| s.timers.eviction => interval_ms(v)?;
     "eurekad.lease.duration-doubling" = "auto",
-        "Whether a renewed lease lives twice its duration as in Java; auto: while a Java peer is known (not yet)",
-        |s, v| s.registry.doubles_leases => one_of(v, &[("auto", false), ("true", true), ("false", false)])?;
+        "Whether a renewed lease lives twice its duration as in Java; auto: while a Java peer is known",
+        |s, v| s.registry.doubling => one_of(v, &[
+            ("auto", Doubling::Auto), ("true", Doubling::Always), ("false", Doubling::Never)])?;
     "eurekad.overrides.trust-client-status" = "false",
         "Whether a client's own UP or OUT_OF_SERVICE counts over its existing lease's",
         |s, v| s.registry.trust_client_status => boolean(v)?;
@@ -123,7 +139,7 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.write_timeout => interval_ms(v)?;
     "eureka.instance.appname" = "eurekad", "This server's application, in its status document",
         |s, v| s.instance.app_name => v.to_owned();
-    "eureka.instance.hostname" = "localhost", "This server's host name",
+    "eureka.instance.hostname" = "", "This server's host name; empty for the system's",
         |s, v| s.instance.host_name => v.to_owned();
     "eureka.instance.ip-address" = "127.0.0.1", "This server's address",
         |s, v| s.instance.ip_address => v.to_owned();
@@ -211,21 +227,9 @@ fn context_path(text: &str) -> Result<String, String> {
     }
 }
 
-fn peers(text: &str) -> Result<Vec<String>, String> {
+fn peers(text: &str) -> Result<Vec<PeerUrl>, String> {
     let urls = text.split(',').map(str::trim).filter(|url| !url.is_empty());
-    urls.map(|url| {
-        // What is wrong with a URL may be its password, so the URL itself is not repeated.
-        let parsed: Option<http::Uri> = url.parse().ok();
-        match parsed {
-            Some(uri) if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() => {
-                Ok(if url.ends_with('/') { url.to_owned() } else { format!("{url}/") })
-            }
-            Some(_) | None => {
-                Err("expected URLs such as http://peer1:8761/eureka/, separated by commas".to_owned())
-            }
-        }
-    })
-    .collect()
+    urls.map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas"))).collect()
 }
 
 #[cfg(test)]
@@ -242,7 +246,10 @@ mod tests {
     #[test]
     fn peers_are_separated_by_commas_and_end_with_a_slash() {
         let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
-        assert_eq!(two, ["http://a:8761/eureka/", "http://u:p@b/eureka/"]);
+        assert_eq!(
+            two.iter().map(PeerUrl::to_string).collect::<Vec<_>>(),
+            ["http://a:8761/eureka/", "http://b/eureka/"]
+        );
         assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
     }
 

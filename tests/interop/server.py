@@ -36,6 +36,25 @@ def free_port() -> int:
                 continue
 
 
+def free_ports(count: int) -> int:
+    """The first of so many ports that follow each other and are free."""
+    while True:
+        first = random.randrange(20000, 30000 - count)
+        sockets = []
+        try:
+            for port in range(first, first + count):
+                s = socket.socket()
+                sockets.append(s)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                s.bind((HOST, port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for s in sockets:
+                s.close()
+
+
 def ask(port: int, method: str, path: str, body: Optional[str] = None, timeout_s: float = 10) -> tuple[int, bytes]:
     """One request in JSON; (0, b"") if nobody answers."""
     conn = http.client.HTTPConnection(HOST, port, timeout=timeout_s)

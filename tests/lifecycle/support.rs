@@ -1,6 +1,9 @@
 //! A node in virtual time, asked through its router, and instances to register.
 
+use std::future::Future;
 use std::io::Write;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,6 +11,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
+use eurekad::peers::{Failure, Transport, TransportError};
 use eurekad::registry::Registry;
 use eurekad::settings::{from_arguments, split_arguments};
 use flate2::Compression;
@@ -44,7 +48,7 @@ impl TestNode {
         let (dotted, others) = split_arguments(arguments);
         assert!(others.is_empty(), "not a setting: {others:?}");
         let clock = Clock::simulated(EPOCH);
-        let env = Env { clock: clock.clone(), seed: 1 };
+        let env = Env { clock: clock.clone(), seed: 1, transport: Arc::new(NoNetwork) };
         Self { node: Node::new(from_arguments(&dotted).unwrap(), env, 8761), clock }
     }
 
@@ -116,6 +120,24 @@ impl TestNode {
     pub(crate) async fn send_batch(&self, items: &Value) -> Answer {
         let batch = json!({ "replicationList": items });
         self.post("/eureka/peerreplication/batch/").json().json_body(&batch).send().await
+    }
+}
+
+/// The network of a node that has no peers.
+#[derive(Debug)]
+struct NoNetwork;
+
+impl Transport for NoNetwork {
+    fn send<'a>(
+        &'a self,
+        _: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<axum::http::Response<Bytes>, TransportError>> + Send + 'a>> {
+        Box::pin(async {
+            Err(TransportError {
+                failure: Failure::Unreachable,
+                detail: "there is no network here".to_owned(),
+            })
+        })
     }
 }
 

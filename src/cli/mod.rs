@@ -1,18 +1,22 @@
 //! The command line.
 
+mod local;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use rand::RngExt;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::Clock;
 use crate::node::{Env, Node};
+use crate::peers::HttpTransport;
 use crate::settings::{SETTINGS, Settings, from_arguments, split_arguments};
 use crate::telemetry::start_logging;
 
@@ -27,7 +31,7 @@ const USAGE: u8 = 2;
     name = "eurekad",
     version,
     args_override_self = true,
-    override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]"
+    override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]\n       eurekad local [--nodes 3] [--port 8761] [--SETTING=VALUE ...]"
 )]
 struct Arguments {
     /// Port to listen on; short for --server.port
@@ -39,6 +43,22 @@ struct Arguments {
     /// The peers' API URLs, separated by commas; short for --eureka.client.service-url.default-zone
     #[arg(long, value_name = "URLS")]
     peers: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start a cluster on this machine, to try things out
+    Local(local::Local),
+}
+
+/// What is to be done.
+enum Task {
+    /// Run one node.
+    Node(Box<Settings>),
+    /// Run a cluster of nodes, with such settings each.
+    Cluster(local::Local, Vec<String>),
 }
 
 /// Runs the program and returns its exit code: 0 after an orderly stop, 1 after a failure, 2 for a bad command line.
@@ -51,11 +71,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let settings = match settings_of(arguments) {
-        Ok(settings) => settings,
+    let task = match task_of(arguments) {
+        Ok(task) => task,
         Err(said) => return said,
     };
-    match run(settings) {
+    let done = match task {
+        Task::Node(settings) => run(*settings),
+        Task::Cluster(local, settings) => local::run(&local, &settings),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             say(&format!("eurekad: {e:#}"));
@@ -64,21 +88,26 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn settings_of(arguments: impl IntoIterator<Item = String>) -> Result<Settings, ExitCode> {
+fn task_of(arguments: impl IntoIterator<Item = String>) -> Result<Task, ExitCode> {
     let (mut dotted, others) = split_arguments(arguments);
     let command =
         Arguments::command().after_long_help(settings_help()).after_help("--help lists all settings");
     let parsed = command.try_get_matches_from(others).and_then(|m| Arguments::from_arg_matches(&m));
-    let Arguments { port, bind, peers } = parsed.map_err(|e| {
+    let Arguments { port, bind, peers, command } = parsed.map_err(|e| {
         // `--help` and `--version` come here too, and are no failure.
         let _ = e.print();
         if e.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
     })?;
+    if let Some(Command::Local(local)) = command {
+        let settings =
+            dotted.into_iter().map(|(key, value)| format!("--{key}={}", value.unwrap_or_default()));
+        return Ok(Task::Cluster(local, settings.collect()));
+    }
     let short =
         [("server.port", port), ("server.address", bind), ("eureka.client.service-url.default-zone", peers)];
     let given = short.iter().filter_map(|(key, value)| Some(((*key).to_owned(), Some(value.clone()?))));
     dotted.extend(given);
-    from_arguments(&dotted).map_err(|invalid| {
+    from_arguments(&dotted).map(|settings| Task::Node(Box::new(settings))).map_err(|invalid| {
         // Named as it was given.
         let names = [("--server.port=", "--port "), ("--server.address=", "--bind ")];
         let text = names.iter().zip(&short).filter(|(_, (_, value))| value.is_some());
@@ -116,18 +145,23 @@ fn run(settings: Settings) -> anyhow::Result<()> {
             if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         let base = format!("http://{host}:{}{context_path}", address.port());
-        if !settings.peers.is_empty() {
-            tracing::warn!("peers are set, but this version does not replicate to them");
-        }
-        let env = Env { clock, seed: rand::rng().random() };
+        let peers = &settings.peers;
+        let transport =
+            HttpTransport::new(peers.connect_timeout, peers.read_timeout).context("cannot start HTTP")?;
+        let env = Env { clock, seed: rand::rng().random(), transport: Arc::new(transport) };
         let node = Node::new(settings, env, address.port());
         stop_on_signals(&node)?;
-        node.open();
-        tracing::info!(
-            version = env!("CARGO_PKG_VERSION"),
-            %address, "eurekad is open: clients use {base}/eureka/, people {base}/"
-        );
-        node.serve(listener).await?;
+        let stop = node.stopper();
+        let booted = async {
+            tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }
+            tracing::info!(
+                version = env!("CARGO_PKG_VERSION"),
+                %address, "eurekad is open: clients use {base}/eureka/, people {base}/"
+            );
+        };
+        // The listener answers from the beginning: peers may copy from each other, and replicate, while booting.
+        let ((), served) = tokio::join!(booted, node.serve(listener));
+        served?;
         tracing::info!("stopped");
         Ok(())
     })

@@ -1,0 +1,23 @@
+//! What a node says of itself: the instance in its status document, and the one it registers.
+
+use eurekad_wire::{AppName, DataCenterInfo, InstanceId, InstanceInfo, LeaseInfo, Port};
+
+use crate::settings::Settings;
+
+pub(super) fn own_instance(settings: &Settings, port: u16, now: i64) -> InstanceInfo {
+    let named = &settings.instance;
+    let mut info = InstanceInfo::new(AppName::new(&named.app_name));
+    info.instance_id = Some(InstanceId::new(&settings.own_instance_id(port)));
+    info.host_name = named.host_name.as_str().into();
+    info.ip_addr = named.ip_address.as_str().into();
+    info.port = Port { number: port.into(), enabled: true };
+    info.vip_address = Some(named.app_name.to_lowercase().into());
+    info.data_center_info = Some(DataCenterInfo::MyOwn);
+    info.lease_info = Some(LeaseInfo::default());
+    info.home_page_url =
+        Some(format!("http://{}:{port}{}/", named.host_name, settings.http.context_path).into());
+    info.is_coordinating_discovery_server = true;
+    info.last_updated_timestamp = now;
+    info.last_dirty_timestamp = Some(now);
+    info
+}

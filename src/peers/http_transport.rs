@@ -1,0 +1,79 @@
+//! The transport of production: HTTP by reqwest.
+
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use reqwest::Client;
+use reqwest::redirect::Policy;
+
+use super::transport::{Failure, Transport, TransportError};
+
+/// Connections to a peer that nobody used for so long are closed, before the other side does it unseen.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Sends requests over the network.
+#[derive(Debug, Clone)]
+pub struct HttpTransport {
+    client: Client,
+}
+
+impl HttpTransport {
+    /// A transport with such time-outs: for the connection, and for the whole answer after that.
+    ///
+    /// # Errors
+    /// If the system refuses what an HTTP client needs.
+    pub fn new(connect: Duration, read: Duration) -> Result<Self, reqwest::Error> {
+        let client = Client::builder()
+            .connect_timeout(connect)
+            .timeout(connect + read)
+            .pool_idle_timeout(IDLE)
+            .redirect(Policy::none())
+            .tcp_nodelay(true)
+            .gzip(true)
+            .build()?;
+        Ok(Self { client })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, TransportError>> + Send + 'a>> {
+        Box::pin(async move {
+            let request = request.try_into().map_err(|e| failed(&e))?;
+            let response = self.client.execute(request).await.map_err(|e| failed(&e))?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            let body = response.bytes().await.map_err(|e| failed(&e))?;
+            let mut whole = Response::new(body);
+            *whole.status_mut() = status;
+            *whole.headers_mut() = headers;
+            Ok(whole)
+        })
+    }
+}
+
+fn failed(error: &reqwest::Error) -> TransportError {
+    let failure = if error.is_timeout() {
+        Failure::TimedOut
+    } else if error.is_connect() || error.is_builder() {
+        Failure::Unreachable
+    } else {
+        Failure::Broken
+    };
+    // The innermost cause says what happened; the outer ones repeat the URL, which may hold a password.
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let detail = if cause.source().is_none() && error.source().is_none() {
+        "no further detail".to_owned()
+    } else {
+        cause.to_string()
+    };
+    TransportError { failure, detail }
+}

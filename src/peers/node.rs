@@ -1,0 +1,408 @@
+//! One peer: its queue, its sender, what is known of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use eurekad_wire::{ReplicationInstance, ReplicationListResponse, decode, encode};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use rand::rngs::SmallRng;
+use tokio::sync::Notify;
+
+use super::backoff::Backoff;
+use super::messages::{self, Sent, Verdict};
+use super::nodes::Wiring;
+use super::queue::{Flags, Queue};
+use super::transport::TransportError;
+use super::{NODE_HEADER, NodeId};
+use crate::clock::Tick;
+use crate::registry::Key;
+use crate::settings::PeerUrl;
+
+/// The most items of one batch. **Compat:** what a Java server sends and expects.
+const MOST_ITEMS: usize = 250;
+
+/// After so many server errors in a row a batch is halved: one item of it may be to blame.
+const FAILURES_TO_HALVE: u32 = 3;
+
+/// How often a URL that turned out to be this node itself is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Who answers at a peer's URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerKind {
+    /// Nobody has yet, or nothing that could be understood.
+    Unknown,
+    /// A Java server.
+    Java,
+    /// A node of this kind.
+    Ours(NodeId),
+    /// This very node.
+    Myself,
+}
+
+/// What is known of a peer, for people.
+#[derive(Debug, Clone)]
+pub struct PeerView {
+    /// Its URL, without credentials.
+    pub url: String,
+    /// Who answers there.
+    pub kind: PeerKind,
+    /// Whether the last contact succeeded.
+    pub available: bool,
+    /// When the last contact succeeded, epoch milliseconds.
+    pub last_success: Option<i64>,
+    /// What the last failure was, in words; none since the last success.
+    pub last_error: Option<String>,
+    /// How long the last successful request took.
+    pub round_trip: Option<Duration>,
+    /// Keys that the peer has not taken yet, those on their way included.
+    pub queued: usize,
+    /// Keys that were dropped for lack of room, or because the peer refused them alone.
+    pub dropped: u64,
+}
+
+/// One peer.
+#[derive(Debug)]
+pub struct PeerEurekaNode {
+    url: PeerUrl,
+    wiring: Wiring,
+    wake: Notify,
+    retry: Notify,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    queue: Queue,
+    /// Keys of the batch that is being sent.
+    on_their_way: usize,
+    kind: PeerKind,
+    last_success: Option<i64>,
+    last_error: Option<String>,
+    round_trip: Option<Duration>,
+    refused: u64,
+    /// The most items of the next batch.
+    most: usize,
+}
+
+impl PeerEurekaNode {
+    pub(super) fn new(url: PeerUrl, wiring: Wiring) -> Self {
+        let inner = Inner {
+            queue: Queue::new(wiring.settings.queue_capacity, wiring.settings.linger),
+            on_their_way: 0,
+            kind: PeerKind::Unknown,
+            last_success: None,
+            last_error: None,
+            round_trip: None,
+            refused: 0,
+            most: MOST_ITEMS,
+        };
+        Self { url, wiring, wake: Notify::new(), retry: Notify::new(), inner: Mutex::new(inner) }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &PeerUrl {
+        &self.url
+    }
+
+    /// What it is wired to.
+    pub(super) fn wiring(&self) -> &Wiring {
+        &self.wiring
+    }
+
+    /// What is known of it.
+    pub fn view(&self) -> PeerView {
+        let inner = self.inner();
+        PeerView {
+            url: self.url.to_string(),
+            kind: inner.kind,
+            available: inner.last_success.is_some() && inner.last_error.is_none(),
+            last_success: inner.last_success,
+            last_error: inner.last_error.clone(),
+            round_trip: inner.round_trip,
+            queued: inner.queue.len() + inner.on_their_way,
+            dropped: inner.queue.dropped() + inner.refused,
+        }
+    }
+
+    /// Who answers there.
+    pub(super) fn kind(&self) -> PeerKind {
+        self.inner().kind
+    }
+
+    /// Marks keys that this peer has to be told of.
+    pub(super) fn mark(&self, keys: &[(Key, Flags)], now: Tick) {
+        {
+            let mut inner = self.inner();
+            if inner.kind == PeerKind::Myself {
+                return;
+            }
+            keys.iter().for_each(|(key, flags)| inner.queue.mark(key.clone(), *flags, now));
+        }
+        self.wake.notify_one();
+    }
+
+    /// Sends what is queued, for ever.
+    pub(super) async fn run(self: Arc<Self>, mut chance: SmallRng) {
+        let mut backoff = Backoff::default();
+        loop {
+            if self.kind() == PeerKind::Unknown {
+                self.introduce(&mut backoff, &mut chance).await;
+                continue;
+            }
+            if self.kind() == PeerKind::Myself {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                self.inner().kind = PeerKind::Unknown;
+                continue;
+            }
+            let due = self.inner().queue.due_in(self.wiring.clock.tick());
+            match due {
+                Some(Duration::ZERO) => {
+                    if let Err(wait) = self.send_batch(&mut backoff, &mut chance).await {
+                        self.pause(wait).await;
+                    }
+                }
+                Some(wait) => {
+                    tokio::select! { () = tokio::time::sleep(wait) => {}, () = self.wake.notified() => {} }
+                }
+                None => {
+                    // Silence is no proof that the peer is well: an empty batch now and then keeps what is shown true.
+                    tokio::select! {
+                        () = self.wake.notified() => {}
+                        () = tokio::time::sleep(self.wiring.settings.contact_interval) => {
+                            self.introduce(&mut backoff, &mut chance).await;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what is queued now, until nothing is left or the peer does not take it.
+    pub(super) async fn flush(&self, mut chance: SmallRng) {
+        let mut backoff = Backoff::default();
+        while self.kind() != PeerKind::Myself && !self.inner().queue.is_empty() {
+            if self.send_batch(&mut backoff, &mut chance).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Ends a wait after a failure, if one is going on.
+    pub(super) fn try_again(&self) {
+        self.retry.notify_waiters();
+    }
+
+    /// Waits after a failure.
+    async fn pause(&self, wait: Duration) {
+        tokio::select! { () = tokio::time::sleep(wait) => {}, () = self.retry.notified() => {} }
+    }
+
+    /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
+    async fn introduce(&self, backoff: &mut Backoff, chance: &mut SmallRng) {
+        match self.exchange(&[]).await {
+            Ok(_) => backoff.succeeded(),
+            Err(problem) => {
+                let wait = backoff.failed(chance);
+                self.failed(&problem, wait);
+                self.pause(wait).await;
+            }
+        }
+    }
+
+    /// Sends one batch. `Err` says how long to wait before the next.
+    async fn send_batch(&self, backoff: &mut Backoff, chance: &mut SmallRng) -> Result<(), Duration> {
+        let now = self.wiring.clock.tick();
+        let taken = {
+            let mut inner = self.inner();
+            let most = inner.most;
+            let taken = inner.queue.take(most);
+            inner.on_their_way = taken.len();
+            taken
+        };
+        let sent: Vec<Sent> = taken
+            .iter()
+            .flat_map(|(key, flags)| messages::items(&self.wiring.registry, now, key, *flags))
+            .collect();
+        let answer = if sent.is_empty() { None } else { Some(self.exchange(&sent).await) };
+        self.inner().on_their_way = 0;
+        match answer {
+            None => Ok(()),
+            Some(Ok(answer)) => {
+                backoff.succeeded();
+                self.inner().most = MOST_ITEMS;
+                self.judge(&sent, answer);
+                Ok(())
+            }
+            Some(Err(problem)) => {
+                let wait = backoff.failed(chance);
+                self.failed(&problem, wait);
+                self.keep(taken, &problem, backoff.failures());
+                Err(wait)
+            }
+        }
+    }
+
+    /// After a failure everything is kept; a batch that the peer cannot take is halved until the item to blame is
+    /// alone, and that one is dropped.
+    fn keep(&self, taken: Vec<(Key, Flags)>, problem: &Problem, failures: u32) {
+        let halve = match problem {
+            Problem::Status(status) => match status.as_u16() {
+                400 | 413 => true,
+                503 => false,
+                code => code >= 500 && failures >= FAILURES_TO_HALVE,
+            },
+            Problem::NoAnswer(_) | Problem::NotEureka(_) => false,
+        };
+        if halve && let [(key, _)] = &taken[..] {
+            {
+                let mut inner = self.inner();
+                inner.refused += 1;
+                inner.most = MOST_ITEMS;
+            }
+            tracing::warn!(
+                peer = %self.url, app = ?key.app, id = ?key.id, %problem, "dropped: the peer does not take it"
+            );
+            return;
+        }
+        let mut inner = self.inner();
+        if halve {
+            inner.most = (taken.len() / 2).max(1);
+        }
+        inner.queue.put_back(taken, self.wiring.clock.tick());
+    }
+
+    fn judge(&self, sent: &[Sent], answer: ReplicationListResponse) {
+        if answer.responses.len() != sent.len() {
+            tracing::warn!(
+                peer = %self.url, sent = sent.len(), answered = answer.responses.len(),
+                "the peer's answer does not fit the batch"
+            );
+            return;
+        }
+        let mut again = Vec::new();
+        for (sent, answer) in sent.iter().zip(answer.responses) {
+            match messages::judge(&self.wiring.registry, sent, answer) {
+                Verdict::Done => {}
+                Verdict::SendRecord => {
+                    again.push((sent.key.clone(), Flags { record: true, status: true, ..Flags::default() }));
+                }
+                Verdict::Refused(code) => {
+                    self.inner().refused += 1;
+                    tracing::warn!(
+                        peer = %self.url, app = ?sent.key.app, id = ?sent.key.id, code,
+                        action = sent.item.action.as_str(), "the peer refused a change"
+                    );
+                }
+            }
+        }
+        // Only what is still here has anything to send; a status alone goes only where one was set.
+        again.iter_mut().for_each(|(key, flags)| flags.status = self.wiring.registry.has_override(key));
+        self.inner().queue.put_back(again, self.wiring.clock.tick());
+    }
+
+    /// One exchange with the peer: who it is is learned from every answer.
+    async fn exchange(&self, sent: &[Sent]) -> Result<ReplicationListResponse, Problem> {
+        let items: Vec<ReplicationInstance> = sent.iter().map(|sent| sent.item.clone()).collect();
+        let body = Bytes::from(encode::replication_list(&items));
+        let started = self.wiring.clock.tick();
+        let mut request = self.request(Method::POST, "peerreplication/batch/", body);
+        request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let response = self.wiring.transport.send(request).await.map_err(Problem::NoAnswer)?;
+        if !response.status().is_success() {
+            return Err(Problem::Status(response.status()));
+        }
+        let answer =
+            decode::replication_response(response.body()).map_err(|e| Problem::NotEureka(e.to_string()))?;
+        self.succeeded(&response, self.wiring.clock.tick().since(started));
+        Ok(answer)
+    }
+
+    /// A request to this peer, with what every one carries.
+    pub(super) fn request(&self, method: Method, path: &str, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.url.join(path).parse().expect("a parsed URL with a fixed path is a URL");
+        let headers = request.headers_mut();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        // **Compat:** how servers tell each other from clients.
+        headers.insert("discoveryidentity-name", HeaderValue::from_static("DefaultServer"));
+        headers.insert("discoveryidentity-version", HeaderValue::from_static("1.0"));
+        if let Ok(id) = HeaderValue::from_str(&self.wiring.id.to_string()) {
+            headers.insert(NODE_HEADER, id);
+        }
+        if let Some(authorization) = self.url.authorization() {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
+        request
+    }
+
+    fn succeeded(&self, response: &Response<Bytes>, round_trip: Duration) {
+        let id = response.headers().get(NODE_HEADER).and_then(|v| v.to_str().ok()?.parse::<NodeId>().ok());
+        let kind = match id {
+            Some(id) if id == self.wiring.id => PeerKind::Myself,
+            Some(id) => PeerKind::Ours(id),
+            None => PeerKind::Java,
+        };
+        let (news, queued) = {
+            let mut inner = self.inner();
+            let news = inner.last_error.is_some() || inner.last_success.is_none();
+            inner.last_success = Some(self.wiring.clock.epoch_millis());
+            inner.last_error = None;
+            inner.round_trip = Some(round_trip);
+            inner.kind = kind;
+            if kind == PeerKind::Myself {
+                inner.queue.clear();
+            }
+            (news, inner.queue.len())
+        };
+        if news {
+            tracing::info!(peer = %self.url, kind = kind.word(), queued, "the peer answers");
+        }
+    }
+
+    fn failed(&self, problem: &Problem, wait: Duration) {
+        let words = problem.to_string();
+        // The same failure again is no news.
+        if self.inner().last_error.replace(words.clone()).as_ref() != Some(&words) {
+            tracing::warn!(peer = %self.url, retry_in = ?wait, "the peer {words}");
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PeerKind {
+    /// For logs and pages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Java => "java",
+            Self::Ours(_) => "eurekad",
+            Self::Myself => "this node",
+        }
+    }
+}
+
+/// Why an exchange with a peer failed, with what a person can do about it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{0}")]
+    NoAnswer(TransportError),
+    #[error("answered {0}{hint}", hint = hint(*.0))]
+    Status(StatusCode),
+    #[error("answered what no Eureka server would ({0}); check its URL in eureka.client.service-url")]
+    NotEureka(String),
+}
+
+fn hint(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 | 403 => "; check the user and password in its URL in eureka.client.service-url",
+        404 => "; check the path of its URL in eureka.client.service-url (often /eureka/)",
+        413 => "; raise its limit on request bodies",
+        _ => "",
+    }
+}

@@ -1,0 +1,241 @@
+//! What a peer has still to be told: a queue of keys with flags.
+//!
+//! Nothing is kept of *what* happened but that it did: what is sent is read from the registry when it is sent. So the
+//! order within a key is the registry's, nothing is sent twice, and the size is bounded by the number of instances.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use crate::clock::Tick;
+use crate::registry::Key;
+
+/// How long heartbeats gather when there is nothing else to send.
+const HEARTBEATS_GATHER: Duration = Duration::from_millis(500);
+
+/// What a peer has to be told of one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// It was cancelled.
+    pub cancel: bool,
+    /// It was registered, or its content changed.
+    pub record: bool,
+    /// Its status was set or cleared from outside.
+    pub status: bool,
+    /// Its client was heard.
+    pub heartbeat: bool,
+}
+
+impl Flags {
+    /// Both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            cancel: self.cancel || other.cancel,
+            record: self.record || other.record,
+            status: self.status || other.status,
+            heartbeat: self.heartbeat || other.heartbeat,
+        }
+    }
+
+    /// Whether it should leave at once; a heartbeat can wait a little for others.
+    pub fn is_urgent(self) -> bool {
+        self.cancel || self.record || self.status
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    flags: Flags,
+    since: Tick,
+}
+
+/// The queue of one peer, in the order in which keys were first marked.
+#[derive(Debug)]
+pub struct Queue {
+    entries: IndexMap<Key, Entry>,
+    urgent: usize,
+    capacity: usize,
+    linger: Duration,
+    dropped: u64,
+}
+
+impl Queue {
+    /// An empty queue of at most `capacity` keys. What is urgent lingers for `linger` before it leaves.
+    pub fn new(capacity: usize, linger: Duration) -> Self {
+        Self { entries: IndexMap::new(), urgent: 0, capacity: capacity.max(1), linger, dropped: 0 }
+    }
+
+    /// Marks a key. Marking it again keeps its place, so that a client that beats all the time delays nobody.
+    pub fn mark(&mut self, key: Key, flags: Flags, now: Tick) {
+        match self.entries.get_mut(&key) {
+            Some(entry) => {
+                let before = entry.flags;
+                entry.flags = before.or(flags);
+                if !before.is_urgent() && flags.is_urgent() {
+                    self.urgent += 1;
+                    entry.since = now;
+                }
+            }
+            None => {
+                if self.entries.len() == self.capacity {
+                    self.drop_one();
+                }
+                self.urgent += usize::from(flags.is_urgent());
+                self.entries.insert(key, Entry { flags, since: now });
+            }
+        }
+    }
+
+    /// When full, the oldest heartbeat goes: the next one replaces it. Without any, the oldest entry.
+    fn drop_one(&mut self) {
+        let heartbeat = self.entries.values().position(|entry| !entry.flags.is_urgent());
+        if let Some((_, entry)) = self.entries.shift_remove_index(heartbeat.unwrap_or(0)) {
+            self.urgent -= usize::from(entry.flags.is_urgent());
+            self.dropped += 1;
+        }
+    }
+
+    /// How long until something should be sent; `None` if there is nothing.
+    pub fn due_in(&self, now: Tick) -> Option<Duration> {
+        let wait = |entry: &Entry, gather: Duration| gather.saturating_sub(now.since(entry.since));
+        if self.urgent > 0 {
+            if self.linger.is_zero() {
+                return Some(Duration::ZERO);
+            }
+            let urgent = self.entries.values().filter(|entry| entry.flags.is_urgent());
+            return urgent.map(|entry| wait(entry, self.linger)).min();
+        }
+        self.entries.first().map(|(_, entry)| wait(entry, HEARTBEATS_GATHER))
+    }
+
+    /// Takes out the first keys, at most so many.
+    pub fn take(&mut self, most: usize) -> Vec<(Key, Flags)> {
+        let taken: Vec<_> = self.entries.drain(..most.min(self.entries.len())).collect();
+        self.urgent -= taken.iter().filter(|(_, entry)| entry.flags.is_urgent()).count();
+        taken.into_iter().map(|(key, entry)| (key, entry.flags)).collect()
+    }
+
+    /// Puts back what could not be sent. What was marked meanwhile is added to it.
+    pub fn put_back(&mut self, taken: impl IntoIterator<Item = (Key, Flags)>, now: Tick) {
+        taken.into_iter().for_each(|(key, flags)| self.mark(key, flags, now));
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.urgent = 0;
+    }
+
+    /// How many keys wait.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Entries that went for lack of room.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const BEAT: Flags = Flags { cancel: false, record: false, status: false, heartbeat: true };
+    const RECORD: Flags = Flags { cancel: false, record: true, status: false, heartbeat: false };
+
+    fn key(n: u32) -> Key {
+        Key::new("A", &n.to_string())
+    }
+
+    #[test]
+    fn heartbeats_gather_and_what_is_urgent_takes_them_along_at_once() {
+        let mut queue = Queue::new(10, Duration::ZERO);
+        assert_eq!(queue.due_in(Tick(0)), None);
+        queue.mark(key(1), BEAT, Tick(100));
+        assert_eq!(queue.due_in(Tick(200)), Some(Duration::from_millis(400)));
+        queue.mark(key(2), RECORD, Tick(200));
+        assert_eq!(queue.due_in(Tick(200)), Some(Duration::ZERO));
+        assert_eq!(queue.take(250), [(key(1), BEAT), (key(2), RECORD)]);
+        assert_eq!(queue.due_in(Tick(200)), None);
+    }
+
+    /// Case: P065
+    #[test]
+    fn marking_a_key_again_and_again_keeps_its_place_and_delays_nobody() {
+        let mut queue = Queue::new(10, Duration::ZERO);
+        queue.mark(key(1), BEAT, Tick(0));
+        queue.mark(key(2), BEAT, Tick(1));
+        for at in 2..500 {
+            queue.mark(key(1), BEAT, Tick(at));
+        }
+        assert_eq!(queue.due_in(Tick(500)), Some(Duration::ZERO));
+        assert_eq!(queue.take(1), [(key(1), BEAT)]);
+    }
+
+    #[test]
+    fn a_linger_holds_back_what_is_urgent() {
+        let mut queue = Queue::new(10, Duration::from_millis(500));
+        queue.mark(key(1), RECORD, Tick(100));
+        assert_eq!(queue.due_in(Tick(300)), Some(Duration::from_millis(300)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_a_heartbeat_before_anything_else() {
+        let mut queue = Queue::new(2, Duration::ZERO);
+        queue.mark(key(1), RECORD, Tick(0));
+        queue.mark(key(2), BEAT, Tick(0));
+        queue.mark(key(3), RECORD, Tick(0));
+        assert_eq!(queue.take(9), [(key(1), RECORD), (key(3), RECORD)]);
+        assert_eq!(queue.dropped(), 1);
+    }
+
+    proptest! {
+        /// Whatever is marked, taken, lost and put back: no flag is lost, none is invented, each key stands once.
+        #[test]
+        fn no_flag_is_lost_or_invented(
+            steps in prop::collection::vec((0_u8..4, 0_u32..8, any::<[bool; 4]>()), 0..200)
+        ) {
+            let mut queue = Queue::new(1_000, Duration::ZERO);
+            let mut model: BTreeMap<Key, Flags> = BTreeMap::new();
+            let mut flight: Vec<(Key, Flags)> = Vec::new();
+            for (step, n, [cancel, record, status, heartbeat]) in steps {
+                let flags = Flags { cancel, record, status, heartbeat };
+                match step {
+                    0 | 1 if flags != Flags::default() => {
+                        queue.mark(key(n), flags, Tick(0));
+                        let known = model.entry(key(n)).or_default();
+                        *known = known.or(flags);
+                    }
+                    2 if flight.is_empty() => {
+                        flight = queue.take(n as usize);
+                        for (key, flags) in &flight {
+                            prop_assert_eq!(model.remove(key), Some(*flags));
+                        }
+                    }
+                    3 => {
+                        for (key, flags) in flight.drain(..) {
+                            let known = model.entry(key.clone()).or_default();
+                            *known = known.or(flags);
+                            queue.put_back([(key, flags)], Tick(0));
+                        }
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(queue.len(), model.len());
+                let urgent = model.values().any(|f| f.is_urgent());
+                prop_assert_eq!(queue.due_in(Tick(0)) == Some(Duration::ZERO), urgent);
+            }
+            let left: BTreeMap<Key, Flags> = queue.take(usize::MAX).into_iter().collect();
+            prop_assert_eq!(left, model);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What others who follow the registry ask of it: a signal that something changed, and who renewed here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use super::lease::Lease;
+use super::{Key, Origin, Registered, Registry};
+
+/// Something that happened here and changed nothing that the change log would show, but that peers are told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalTouch {
+    /// A client renewed its lease.
+    Renewed,
+    /// A status was set that is shown already.
+    StatusConfirmed,
+}
+
+/// The signal, and the touches since they were last taken.
+#[derive(Debug)]
+pub(super) struct Following {
+    version: watch::Sender<u64>,
+    /// Nobody takes touches on a node without peers, so none are kept there.
+    keep_touches: AtomicBool,
+    touches: Mutex<Vec<(Key, LocalTouch, Arc<Lease>)>>,
+}
+
+impl Default for Following {
+    fn default() -> Self {
+        Self {
+            version: watch::Sender::new(0),
+            keep_touches: AtomicBool::new(false),
+            touches: Mutex::default(),
+        }
+    }
+}
+
+impl Following {
+    /// Something changed; whoever waits is woken.
+    pub(super) fn changed(&self, version: u64) {
+        self.version.send_replace(version);
+    }
+
+    /// Keeps a touch, each lease's renewal once: so there are never more of them than leases.
+    pub(super) fn touch(
+        &self,
+        key: impl FnOnce() -> Key,
+        lease: &Arc<Lease>,
+        touch: LocalTouch,
+        origin: Origin,
+    ) {
+        if !origin.is_local() || !self.keep_touches.load(Ordering::Relaxed) {
+            return;
+        }
+        if touch == LocalTouch::Renewed && lease.note_touched() {
+            return;
+        }
+        let mut touches = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
+        touches.push((key(), touch, Arc::clone(lease)));
+    }
+}
+
+impl Registry {
+    /// Tells the version of the newest change, and wakes whoever waits for the next.
+    pub fn watch_version(&self) -> watch::Receiver<u64> {
+        self.following.version.subscribe()
+    }
+
+    /// Whether somebody is going to take local touches; without that none are kept.
+    pub fn follow_renewals(&self, follow: bool) {
+        self.following.keep_touches.store(follow, Ordering::Relaxed);
+    }
+
+    /// The local touches since the last call.
+    pub fn take_local_touches(&self) -> Vec<(Key, LocalTouch)> {
+        let taken =
+            std::mem::take(&mut *self.following.touches.lock().unwrap_or_else(PoisonError::into_inner));
+        let taken = taken.into_iter().map(|(key, touch, lease)| {
+            lease.forget_touched();
+            (key, touch)
+        });
+        taken.collect()
+    }
+
+    /// Whether a Java server is among the peers: with `eurekad.lease.duration-doubling: auto` leases then live as
+    /// long as they do there.
+    pub fn set_java_peer(&self, known: bool) {
+        if self.java_peer.swap(known, Ordering::Relaxed) != known
+            && self.settings.doubling == super::Doubling::Auto
+        {
+            tracing::info!(
+                doubling = known,
+                "renewed leases live {} their duration",
+                if known { "twice" } else { "once" }
+            );
+        }
+    }
+
+    /// One entry, overdue or not.
+    pub fn entry(&self, key: &Key) -> Option<Registered> {
+        self.read().instances.get(key.app.as_str(), key.id.as_str()).cloned()
+    }
+
+    /// Whether a status is set from outside on an instance.
+    pub fn has_override(&self, key: &Key) -> bool {
+        self.entry(key).is_some_and(|entry| entry.override_view() != super::OverrideView::None)
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> Vec<Key> {
+        let guarded = self.read();
+        guarded.instances.apps.values().flat_map(|app| app.instances()).map(Registered::key).collect()
+    }
+
+    /// Whether a lease that begins or is renewed now lives twice its duration.
+    pub(super) fn doubles_now(&self) -> bool {
+        match self.settings.doubling {
+            super::Doubling::Auto => self.java_peer.load(Ordering::Relaxed),
+            super::Doubling::Always => true,
+            super::Doubling::Never => false,
+        }
+    }
+}

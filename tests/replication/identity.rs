@@ -1,0 +1,74 @@
+//! Who is who: nodes are known by their ids, never by their names.
+
+use crate::net::{Member, Net, pass_ms};
+
+/// Case: P051
+#[tokio::test(start_paused = true)]
+async fn a_node_finds_itself_in_its_list_under_any_name_and_does_not_talk_to_itself() {
+    let net = Net::default();
+    // The same list at all three; the first node is in it under two names.
+    let list = ["a:1", "alias-of-a:1", "b:1", "c:1"];
+    let nodes: Vec<Member> = ["a:1", "b:1", "c:1"].iter().map(|h| Member::new(&net, h, &list, &[])).collect();
+    net.place("alias-of-a:1", nodes[0].node.router());
+    tokio::join!(nodes[0].node.boot(), nodes[1].node.boot(), nodes[2].node.boot());
+    pass_ms(500).await;
+    let replicas = nodes[0].replicas("registered-replicas").await;
+    assert_eq!(replicas, "http://b:1/eureka/, http://c:1/eureka/");
+    nodes[0].register("x", 1000, "UP").await;
+    pass_ms(1_000).await;
+    let renewals = || nodes[0].node.metrics().registry.renewals.get();
+    let before = renewals();
+    nodes[0].beat("x").await;
+    pass_ms(2_000).await;
+    assert_eq!(renewals(), before + 1, "its own heartbeat does not come back to it");
+}
+
+/// Case: P052
+#[tokio::test(start_paused = true)]
+async fn two_nodes_on_one_host_are_two_nodes() {
+    let net = Net::default();
+    let list = ["host:8761", "host:8762"];
+    let (a, b) = (Member::new(&net, "host:8761", &list, &[]), Member::new(&net, "host:8762", &list, &[]));
+    tokio::join!(a.node.boot(), b.node.boot());
+    a.register("x", 1000, "UP").await;
+    pass_ms(1_000).await;
+    assert_eq!(b.shows("x").await, "UP");
+}
+
+/// Case: P053, P056
+#[tokio::test(start_paused = true)]
+async fn a_peer_is_available_when_it_answered_last_time_whatever_it_is_called() {
+    let net = Net::default();
+    let list = ["127.0.0.2:8761", "127.0.0.3:8761"];
+    let a = Member::new(&net, list[0], &list, &[]);
+    let b = Member::new(&net, list[1], &list, &[]);
+    tokio::join!(a.node.boot(), b.node.boot());
+    pass_ms(500).await;
+    assert_eq!(a.replicas("available-replicas").await, "http://127.0.0.3:8761/eureka/,");
+    assert_eq!(a.replicas("unavailable-replicas").await, "");
+    b.kill().await;
+    pass_ms(10_000).await;
+    assert_eq!(a.replicas("available-replicas").await, "");
+    assert_eq!(a.replicas("unavailable-replicas").await, "http://127.0.0.3:8761/eureka/,");
+    let _b = Member::start(&net, list[1], &list).await;
+    pass_ms(10_000).await;
+    assert_eq!(a.replicas("available-replicas").await, "http://127.0.0.3:8761/eureka/,");
+}
+
+/// Case: P090, P092
+#[tokio::test(start_paused = true)]
+async fn credentials_of_a_peers_url_are_sent_and_never_shown() {
+    let net = Net::default();
+    let b = Member::start(&net, "b:1", &[]).await;
+    let a = Member::start(&net, "a:1", &["u:p%40ss@b:1"]).await;
+    pass_ms(500).await;
+    a.register("x", 1000, "UP").await;
+    pass_ms(500).await;
+    assert_eq!(b.shows("x").await, "UP");
+    let sent = net.delivered("b:1");
+    assert!(sent.iter().all(|d| d.authorization.as_deref() == Some("Basic dTpwQHNz")), "{sent:?}");
+    for path in ["/", "/eureka/status", "/metrics"] {
+        let shown = format!("{:?}", a.call(axum::http::Method::GET, path, None).await);
+        assert!(!shown.contains("p@ss") && !shown.contains("p%40ss"), "{path}: {shown}");
+    }
+}

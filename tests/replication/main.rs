@@ -1,0 +1,9 @@
+//! Several nodes in one process: their real routers over a network that can be cut, in virtual time.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
+
+mod boot;
+mod foreign;
+mod identity;
+mod net;
+mod relay;

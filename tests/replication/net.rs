@@ -1,0 +1,282 @@
+//! A network of routers. Links can be cut and slowed; every request that is delivered is counted.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, Response, StatusCode};
+use bytes::Bytes;
+use eurekad::clock::Clock;
+use eurekad::node::{Env, Node};
+use eurekad::peers::{Failure, Transport, TransportError};
+use eurekad::settings::{from_arguments, split_arguments};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+pub(crate) const EPOCH: i64 = 1_750_000_000_000;
+
+/// How long one way takes.
+const DELAY: Duration = Duration::from_millis(1);
+
+/// The network: who is where, and which links are cut.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Net(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    hosts: HashMap<String, Router>,
+    cut: HashSet<(String, String)>,
+    hanging: HashSet<String>,
+    delivered: Vec<Delivered>,
+    attempts: HashMap<String, usize>,
+}
+
+/// One request that reached a host.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivered {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+    pub(crate) authorization: Option<String>,
+}
+
+impl Net {
+    /// Puts a router at `host`, in place of whatever was there.
+    pub(crate) fn place(&self, host: &str, router: Router) {
+        self.state().hosts.insert(host.to_owned(), router);
+    }
+
+    /// Takes a host off the network.
+    pub(crate) fn remove(&self, host: &str) {
+        self.state().hosts.remove(host);
+    }
+
+    /// Cuts a link in one direction.
+    pub(crate) fn cut(&self, from: &str, to: &str) {
+        self.state().cut.insert((from.to_owned(), to.to_owned()));
+    }
+
+    /// Cuts a link in both directions.
+    pub(crate) fn part(&self, a: &str, b: &str) {
+        self.cut(a, b);
+        self.cut(b, a);
+    }
+
+    /// Mends every link.
+    pub(crate) fn heal(&self) {
+        let mut state = self.state();
+        state.cut.clear();
+        state.hanging.clear();
+    }
+
+    /// A host that takes connections and never answers.
+    pub(crate) fn hang(&self, host: &str) {
+        self.state().hanging.insert(host.to_owned());
+    }
+
+    /// How many requests to `to` were tried.
+    pub(crate) fn attempts(&self, to: &str) -> usize {
+        self.state().attempts.get(to).copied().unwrap_or(0)
+    }
+
+    /// What reached `to`, oldest first.
+    pub(crate) fn delivered(&self, to: &str) -> Vec<Delivered> {
+        self.state().delivered.iter().filter(|d| d.to == to).cloned().collect()
+    }
+
+    /// The actions of all batch items that reached `to` from `from`, as `Action id`.
+    pub(crate) fn items(&self, from: &str, to: &str) -> Vec<String> {
+        let batches = self.delivered(to).into_iter().filter(|d| d.from == from && d.path.contains("batch"));
+        batches
+            .flat_map(|batch| {
+                let batch: Value = serde_json::from_str(&batch.body).unwrap();
+                let items = batch["replicationList"].as_array().unwrap().clone();
+                items
+                    .into_iter()
+                    .map(|i| format!("{} {}", i["action"].as_str().unwrap(), i["id"].as_str().unwrap()))
+            })
+            .collect()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+/// The network as one host sees it.
+#[derive(Debug)]
+struct Link {
+    from: String,
+    net: Net,
+    timeout: Duration,
+}
+
+impl Transport for Link {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, TransportError>> + Send + 'a>> {
+        Box::pin(async move {
+            tokio::time::sleep(DELAY).await;
+            let to = request.uri().authority().unwrap().to_string();
+            *self.net.state().attempts.entry(to.clone()).or_default() += 1;
+            let error = |failure, detail: &str| TransportError { failure, detail: detail.to_owned() };
+            let (router, cut, hanging) = {
+                let state = self.net.state();
+                let cut = |a: &str, b: &str| state.cut.contains(&(a.to_owned(), b.to_owned()));
+                (
+                    state.hosts.get(&to).cloned(),
+                    (cut(&self.from, &to), cut(&to, &self.from)),
+                    state.hanging.contains(&to),
+                )
+            };
+            if hanging || cut.0 {
+                tokio::time::sleep(self.timeout).await;
+                return Err(error(Failure::TimedOut, "no answer"));
+            }
+            let router = router.ok_or_else(|| error(Failure::Unreachable, "connection refused"))?;
+            let (parts, body) = request.into_parts();
+            self.net.state().delivered.push(Delivered {
+                from: self.from.clone(),
+                to: to.clone(),
+                path: parts.uri.path().to_owned(),
+                body: String::from_utf8_lossy(&body).into_owned(),
+                authorization: parts.headers.get("authorization").map(|v| v.to_str().unwrap().to_owned()),
+            });
+            let response = router.oneshot(Request::from_parts(parts, Body::from(body))).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let body = body.collect().await.map_err(|e| error(Failure::Broken, &e.to_string()))?.to_bytes();
+            if cut.1 {
+                tokio::time::sleep(self.timeout).await;
+                return Err(error(Failure::TimedOut, "the answer was lost"));
+            }
+            tokio::time::sleep(DELAY).await;
+            Ok(Response::from_parts(parts, body))
+        })
+    }
+}
+
+/// A node on the network.
+pub(crate) struct Member {
+    pub(crate) node: Arc<Node>,
+    pub(crate) host: String,
+    net: Net,
+}
+
+impl Member {
+    /// A node at `host`, with such peers; not booted yet.
+    pub(crate) fn new(net: &Net, host: &str, peers: &[&str], settings: &[&str]) -> Self {
+        let urls: Vec<String> = peers.iter().map(|p| format!("http://{p}/eureka/")).collect();
+        let fixed = [
+            format!("--eureka.client.service-url.default-zone={}", urls.join(",")),
+            "--eureka.server.use-read-only-response-cache=false".to_owned(),
+            "--eureka.client.register-with-eureka=false".to_owned(),
+        ];
+        let arguments = fixed.into_iter().chain(settings.iter().map(|s| (*s).to_owned()));
+        let (dotted, _) = split_arguments(arguments);
+        let link = Link { from: host.to_owned(), net: net.clone(), timeout: Duration::from_secs(6) };
+        let seed =
+            host.bytes().fold(7, |seed, b| seed * 31 + u64::from(b)) + net.state().delivered.len() as u64;
+        let env = Env { clock: Clock::simulated(EPOCH), seed, transport: Arc::new(link) };
+        let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
+        net.place(host, node.router());
+        Self { node, host: host.to_owned(), net: net.clone() }
+    }
+
+    /// Boots it in the background, as a process does.
+    pub(crate) fn boot(&self) {
+        let node = Arc::clone(&self.node);
+        tokio::spawn(async move { node.boot().await });
+    }
+
+    /// A node that has booted.
+    pub(crate) async fn start(net: &Net, host: &str, peers: &[&str]) -> Self {
+        Self::start_with(net, host, peers, &[]).await
+    }
+
+    /// A node with such settings that has booted.
+    pub(crate) async fn start_with(net: &Net, host: &str, peers: &[&str], settings: &[&str]) -> Self {
+        let member = Self::new(net, host, peers, settings);
+        member.node.boot().await;
+        member
+    }
+
+    /// Ends it as a killed process ends: no word to anybody.
+    pub(crate) async fn kill(self) {
+        self.net.remove(&self.host);
+        self.node.stop_background().await;
+    }
+
+    /// Sends a request of a client.
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
+        let request = Request::builder().method(method).uri(path).header("accept", "application/json");
+        let request = match body {
+            Some(body) => {
+                request.header("content-type", "application/json").body(Body::from(body.to_string()))
+            }
+            None => request.body(Body::empty()),
+        };
+        let response = self.node.router().oneshot(request.unwrap()).await.unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    /// Registers an instance of ORDERS as its client does.
+    pub(crate) async fn register(&self, id: &str, dirty: i64, status: &str) -> StatusCode {
+        self.call(Method::POST, "/eureka/apps/ORDERS", Some(&instance(id, dirty, status))).await.0
+    }
+
+    pub(crate) async fn beat(&self, id: &str) -> StatusCode {
+        self.call(Method::PUT, &format!("/eureka/apps/ORDERS/{id}"), None).await.0
+    }
+
+    pub(crate) async fn cancel(&self, id: &str) -> StatusCode {
+        self.call(Method::DELETE, &format!("/eureka/apps/ORDERS/{id}"), None).await.0
+    }
+
+    pub(crate) async fn set_status(&self, id: &str, status: &str) -> StatusCode {
+        self.call(Method::PUT, &format!("/eureka/apps/ORDERS/{id}/status?value={status}"), None).await.0
+    }
+
+    pub(crate) async fn clear_status(&self, id: &str, status: &str) -> StatusCode {
+        self.call(Method::DELETE, &format!("/eureka/apps/ORDERS/{id}/status?value={status}"), None).await.0
+    }
+
+    /// One instance; null if it is not there.
+    pub(crate) async fn instance(&self, id: &str) -> Value {
+        self.call(Method::GET, &format!("/eureka/apps/ORDERS/{id}"), None).await.1["instance"].clone()
+    }
+
+    /// The status that an instance shows; empty if it is not there.
+    pub(crate) async fn shows(&self, id: &str) -> String {
+        self.instance(id).await["status"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The peers that this node reports, by a word of its status document.
+    pub(crate) async fn replicas(&self, which: &str) -> String {
+        let status = self.call(Method::GET, "/eureka/status", None).await.1;
+        status["applicationStats"][which].as_str().unwrap().to_owned()
+    }
+}
+
+/// The body of a registration.
+pub(crate) fn instance(id: &str, dirty: i64, status: &str) -> Value {
+    json!({"instance": {
+        "instanceId": id, "hostName": "n1.test", "app": "ORDERS", "ipAddr": "10.9.0.1", "status": status,
+        "vipAddress": "orders", "port": {"$": 8080, "@enabled": "true"},
+        "dataCenterInfo": {"@class": "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name": "MyOwn"},
+        "leaseInfo": {"renewalIntervalInSecs": 30, "durationInSecs": 90},
+        "lastDirtyTimestamp": dirty.to_string()}})
+}
+
+/// Lets virtual time pass, and everybody's background work run.
+pub(crate) async fn pass_ms(millis: u64) {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+}
