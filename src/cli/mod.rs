@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::Clock;
 use crate::node::{Env, Node};
-use crate::peers::HttpTransport;
+use crate::peers::{HttpTransport, SystemResolver};
 use crate::settings::{SETTINGS, Settings, from_arguments, split_arguments};
 use crate::telemetry::start_logging;
 
@@ -41,7 +41,7 @@ struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<String>,
     /// The peers' API URLs, separated by commas; short for --eureka.client.service-url.default-zone
-    #[arg(long, value_name = "URLS")]
+    #[arg(long, value_name = "URLS", env = "EUREKAD_PEERS")]
     peers: Option<String>,
     #[command(subcommand)]
     command: Option<Command>,
@@ -148,7 +148,12 @@ fn run(settings: Settings) -> anyhow::Result<()> {
         let peers = &settings.peers;
         let transport =
             HttpTransport::new(peers.connect_timeout, peers.read_timeout).context("cannot start HTTP")?;
-        let env = Env { clock, seed: rand::rng().random(), transport: Arc::new(transport) };
+        let env = Env {
+            clock,
+            seed: rand::rng().random(),
+            transport: Arc::new(transport),
+            resolver: Arc::new(SystemResolver),
+        };
         let node = Node::new(settings, env, address.port());
         stop_on_signals(&node)?;
         let stop = node.stopper();
@@ -167,10 +172,17 @@ fn run(settings: Settings) -> anyhow::Result<()> {
     })
 }
 
-/// The first SIGTERM or SIGINT stops the node in order, a second one at once.
+/// SIGHUP has the list of peers read at once. The first SIGTERM or SIGINT stops the node in order, a second one at once.
 fn stop_on_signals(node: &Node) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let reload = node.reloader();
+    tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            reload.notify_one();
+        }
+    });
     let stop = node.stopper();
     tokio::spawn(async move {
         tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use tokio::time::{MissedTickBehavior, sleep};
 
 use super::Node;
+use super::tasks::Tasks;
 use crate::clock::Clock;
+use crate::peers::PeerEurekaNodes;
 use crate::registry::{
     Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_WINDOW, SelfPreservationState,
 };
@@ -18,24 +21,38 @@ use crate::settings::RenewalAccounting;
 const BOUNDS: Duration = Duration::from_secs(10);
 
 impl Node {
-    /// Starts telling the peers what changes here.
-    pub(super) fn start_replication(&self) {
+    /// Reads the list of peers, and starts telling them what changes here.
+    pub(super) async fn start_replication(&self) {
         let peers = &self.api.peers;
         if peers.is_empty() {
             return;
         }
-        self.spawn("replication-feed", Arc::clone(peers).feed());
-        for sender in peers.senders(&mut self.draw_chance()) {
-            self.spawn("replication-sender", sender);
+        read_peers(peers, &self.tasks, &mut self.draw_chance()).await;
+        self.tasks.spawn("replication-feed", Arc::clone(peers).feed());
+        if peers.can_change() {
+            self.tasks.spawn("peer-list", self.follow_peer_list(self.api.settings.peers.refresh_interval));
+        }
+    }
+
+    /// Reads the list of peers again and again, and when told to.
+    fn follow_peer_list(&self, interval: Duration) -> impl Future<Output = ()> + Send + 'static {
+        let (peers, tasks, reload) =
+            (Arc::clone(&self.api.peers), self.tasks.clone(), Arc::clone(&self.reload));
+        let mut chance = self.draw_chance();
+        async move {
+            loop {
+                tokio::select! { () = sleep(interval) => {}, () = reload.notified() => {} }
+                read_peers(&peers, &tasks, &mut chance).await;
+            }
         }
     }
 
     pub(super) fn start_background(&self, itself: bool) {
         let timers = &self.api.settings.timers;
         if itself {
-            self.spawn("own-heartbeat", self.own_heartbeat());
+            self.tasks.spawn("own-heartbeat", self.own_heartbeat());
         }
-        self.spawn("eviction", self.eviction(timers.eviction, self.draw_chance()));
+        self.tasks.spawn("eviction", self.eviction(timers.eviction, self.draw_chance()));
         let registry = Arc::clone(self.registry());
         self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
         let registry = Arc::clone(self.registry());
@@ -48,7 +65,7 @@ impl Node {
             });
         }
         if self.api.settings.cache.use_read_only {
-            self.spawn("cache-refresh", self.cache_refresh(self.api.settings.cache.update_interval));
+            self.tasks.spawn("cache-refresh", self.cache_refresh(self.api.settings.cache.update_interval));
         }
     }
 
@@ -146,7 +163,7 @@ impl Node {
     }
 
     fn every(&self, name: &'static str, interval: Duration, mut work: impl FnMut() + Send + 'static) {
-        self.spawn(name, async move {
+        self.tasks.spawn(name, async move {
             let mut ticks = ticks(interval);
             loop {
                 ticks.tick().await;
@@ -154,28 +171,12 @@ impl Node {
             }
         });
     }
+}
 
-    /// Runs a task until the node stops. If it panics, the node stops and fails.
-    fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
-        let (stop, failed) = (self.stop.clone(), self.failed.clone());
-        let task = tokio::spawn({
-            let stop = stop.clone();
-            async move {
-                tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = work => {}
-                }
-            }
-        });
-        self.tasks.spawn(async move {
-            if let Err(e) = task.await
-                && e.is_panic()
-            {
-                failed.cancel();
-                stop.cancel();
-                tracing::error!(task = name, "a background task panicked; stopping");
-            }
-        });
+/// Reads the list of peers and starts a sender for each that is new.
+async fn read_peers(peers: &PeerEurekaNodes, tasks: &Tasks, chance: &mut SmallRng) {
+    for node in peers.refresh().await {
+        tasks.spawn("replication-sender", node.sender(SmallRng::seed_from_u64(chance.random())));
     }
 }
 

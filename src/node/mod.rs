@@ -6,6 +6,7 @@
 mod background;
 mod own_instance;
 mod serve;
+mod tasks;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,19 +16,21 @@ use prometheus_client::registry::Registry as Names;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
 use crate::http::{self, Api, Gate};
 use crate::ops::{self, Ops};
-use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Transport, Wiring};
+use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 use own_instance::own_instance;
+pub use tasks::TaskPanicked;
+use tasks::Tasks;
 
 /// How long requests that are under way may take when a node stops.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -44,6 +47,8 @@ pub struct Env {
     pub seed: u64,
     /// The network to the peers.
     pub transport: Arc<dyn Transport>,
+    /// Names to addresses.
+    pub resolver: Arc<dyn Resolve>,
 }
 
 /// One node.
@@ -53,20 +58,15 @@ pub struct Node {
     router: Router,
     metrics: Metrics,
     chance: Mutex<SmallRng>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
-    failed: CancellationToken,
+    tasks: Tasks,
+    /// Signalled when the list of peers is to be read now.
+    reload: Arc<Notify>,
 }
-
-/// A background task panicked. It has said why on its way down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a background task panicked; this is a bug, please report what it logged")]
-pub struct TaskPanicked;
 
 impl Node {
     /// Builds a node that is to listen on `port`. It serves nothing and runs nothing yet.
     pub fn new(mut settings: Settings, env: Env, port: u16) -> Self {
-        let Env { clock, seed, transport } = env;
+        let Env { clock, seed, transport, resolver } = env;
         let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
@@ -80,16 +80,14 @@ impl Node {
             metrics.cache.clone(),
             workers.clone(),
         );
-        let peers = Arc::new(PeerEurekaNodes::new(
-            settings.peers.urls.clone(),
-            Wiring {
-                id: NodeId(chance.random()),
-                clock: clock.clone(),
-                settings: settings.peers.clone(),
-                registry: Arc::clone(&registry),
-                transport,
-            },
-        ));
+        let peers = Arc::new(PeerEurekaNodes::new(Wiring {
+            id: NodeId(chance.random()),
+            clock: clock.clone(),
+            settings: settings.peers.clone(),
+            registry: Arc::clone(&registry),
+            transport,
+            resolver,
+        }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
         let context_path = settings.http.context_path.clone();
@@ -110,8 +108,14 @@ impl Node {
         metrics.name_into(&mut names);
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
         let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
-        let (tasks, stop, failed) = (TaskTracker::new(), CancellationToken::new(), CancellationToken::new());
-        Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, failed }
+        Self {
+            api,
+            router,
+            metrics,
+            chance: Mutex::new(chance),
+            tasks: Tasks::default(),
+            reload: Arc::default(),
+        }
     }
 
     /// Every route of the node.
@@ -143,7 +147,7 @@ impl Node {
     ///
     /// From the beginning the peers are told what changes here, and batches, registrations and cancellations are taken.
     pub async fn boot(&self) {
-        self.start_replication();
+        self.start_replication().await;
         if !self.api.peers.is_empty() {
             let synced = self.api.peers.sync(self.api.gate.copying()).await;
             tracing::info!(
@@ -183,11 +187,9 @@ impl Node {
     /// If a background task panicked.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
         let limits = serve::Limits::new(&self.api.settings.http);
-        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.tasks.stop, DRAIN).await;
         self.leave().await;
-        self.tasks.close();
-        self.tasks.wait().await;
-        if self.failed.is_cancelled() { Err(TaskPanicked) } else { Ok(()) }
+        self.tasks.end().await
     }
 
     /// Takes this node itself out of the registry, and tells the peers that and what else they have not heard.
@@ -211,15 +213,20 @@ impl Node {
         SmallRng::seed_from_u64(chance.random())
     }
 
+    /// Signal this to have the list of peers read now.
+    pub fn reloader(&self) -> Arc<Notify> {
+        Arc::clone(&self.reload)
+    }
+
     /// Cancel this to stop the node.
     pub fn stopper(&self) -> CancellationToken {
-        self.stop.clone()
+        self.tasks.stop.clone()
     }
 
     /// Stops the background work and waits for its end.
     pub async fn stop_background(&self) {
-        self.stop.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
+        self.tasks.stop.cancel();
+        // Whether one panicked is for who serves to say.
+        let _ = self.tasks.end().await;
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `list.rs`, `resolve.rs` | who the peers are: URLs, names, a file |
 //! | `queue.rs` | which keys a peer has still to be told of |
 //! | `messages.rs` | from a key to Eureka's batch items, and what their answers mean |
 //! | `node.rs` | one peer: its queue, its sender, what is known of it |
@@ -15,10 +16,12 @@
 
 mod backoff;
 mod http_transport;
+mod list;
 mod messages;
 mod node;
 mod nodes;
 mod queue;
+mod resolve;
 mod sync;
 mod transport;
 
@@ -26,6 +29,7 @@ pub use http_transport::HttpTransport;
 pub use node::{PeerEurekaNode, PeerKind, PeerView};
 pub use nodes::{PeerEurekaNodes, Wiring};
 pub use queue::{Flags, Queue};
+pub use resolve::{Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
 

@@ -8,6 +8,7 @@ use eurekad_wire::{ReplicationInstance, ReplicationListResponse, decode, encode}
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use rand::rngs::SmallRng;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::messages::{self, Sent, Verdict};
@@ -69,6 +70,7 @@ pub struct PeerEurekaNode {
     wiring: Wiring,
     wake: Notify,
     retry: Notify,
+    ended: CancellationToken,
     inner: Mutex<Inner>,
 }
 
@@ -82,6 +84,8 @@ struct Inner {
     last_error: Option<String>,
     round_trip: Option<Duration>,
     refused: u64,
+    /// Whether it has left the list: what waits is still sent, and nothing else.
+    leaving: bool,
     /// The most items of the next batch.
     most: usize,
 }
@@ -96,9 +100,17 @@ impl PeerEurekaNode {
             last_error: None,
             round_trip: None,
             refused: 0,
+            leaving: false,
             most: MOST_ITEMS,
         };
-        Self { url, wiring, wake: Notify::new(), retry: Notify::new(), inner: Mutex::new(inner) }
+        Self {
+            url,
+            wiring,
+            wake: Notify::new(),
+            retry: Notify::new(),
+            ended: CancellationToken::new(),
+            inner: Mutex::new(inner),
+        }
     }
 
     /// Its URL.
@@ -143,8 +155,37 @@ impl PeerEurekaNode {
         self.wake.notify_one();
     }
 
-    /// Sends what is queued, for ever.
-    pub(super) async fn run(self: Arc<Self>, mut chance: SmallRng) {
+    /// Sends what is queued, until the peer is no longer wanted.
+    pub async fn sender(self: Arc<Self>, chance: SmallRng) {
+        tokio::select! { () = self.ended.cancelled() => {}, () = self.run(chance) => {} }
+    }
+
+    /// It has turned out to be this node.
+    pub(super) fn is_myself(&self) {
+        let mut inner = self.inner();
+        inner.kind = PeerKind::Myself;
+        inner.queue.clear();
+    }
+
+    /// It leaves the list, or comes back to it. Returns whether anything still waits.
+    pub(super) fn leave(&self, leaving: bool) -> bool {
+        let mut inner = self.inner();
+        inner.leaving = leaving;
+        !inner.queue.is_empty() || inner.on_their_way > 0
+    }
+
+    /// The peer is no longer wanted: its sender ends.
+    pub(super) fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Whether it answered last time.
+    pub(super) fn answers(&self) -> bool {
+        let inner = self.inner();
+        inner.last_success.is_some() && inner.last_error.is_none()
+    }
+
+    async fn run(&self, mut chance: SmallRng) {
         let mut backoff = Backoff::default();
         loop {
             if self.kind() == PeerKind::Unknown {
@@ -171,7 +212,9 @@ impl PeerEurekaNode {
                     tokio::select! {
                         () = self.wake.notified() => {}
                         () = tokio::time::sleep(self.wiring.settings.contact_interval) => {
-                            self.introduce(&mut backoff, &mut chance).await;
+                            if !self.inner().leaving {
+                                self.introduce(&mut backoff, &mut chance).await;
+                            }
                         }
                     }
                 }

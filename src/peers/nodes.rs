@@ -1,6 +1,7 @@
 //! All peers: feeding their queues from the registry.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -8,15 +9,20 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use super::NodeId;
+use super::list::PeerList;
 use super::node::{PeerEurekaNode, PeerKind, PeerView};
 use super::queue::Flags;
+use super::resolve::Resolve;
 use super::transport::Transport;
-use crate::clock::Clock;
+use crate::clock::{Clock, Tick};
 use crate::registry::{Key, LocalTouch, Registry};
 use crate::settings::{PeerSettings, PeerUrl};
 
 /// How often heartbeats are collected from the registry.
 const COLLECT: Duration = Duration::from_millis(100);
+
+/// A peer that leaves the list keeps its queue for so long: it may come back, with a name that resolves again.
+const REMEMBERED: Duration = Duration::from_secs(180);
 
 /// What every peer is wired to.
 #[derive(Debug, Clone)]
@@ -31,14 +37,24 @@ pub struct Wiring {
     pub registry: Arc<Registry>,
     /// The network.
     pub transport: Arc<dyn Transport>,
+    /// Names to addresses.
+    pub resolver: Arc<dyn Resolve>,
 }
 
 /// The peers of one node.
 #[derive(Debug)]
 pub struct PeerEurekaNodes {
     wiring: Wiring,
-    nodes: Vec<Arc<PeerEurekaNode>>,
+    list: PeerList,
+    members: RwLock<Members>,
     fed: Mutex<Fed>,
+}
+
+/// Who is in the list now, and who left it lately.
+#[derive(Debug, Default)]
+struct Members {
+    nodes: Vec<Arc<PeerEurekaNode>>,
+    left: Vec<(Arc<PeerEurekaNode>, Tick)>,
 }
 
 /// How far the queues have been fed.
@@ -51,11 +67,80 @@ struct Fed {
 }
 
 impl PeerEurekaNodes {
-    /// The peers at such URLs. This node's own may be among them: it is found out by its id.
-    pub fn new(urls: Vec<PeerUrl>, wiring: Wiring) -> Self {
-        wiring.registry.follow_renewals(!urls.is_empty());
-        let nodes = urls.into_iter().map(|url| Arc::new(PeerEurekaNode::new(url, wiring.clone()))).collect();
-        Self { wiring, nodes, fed: Mutex::default() }
+    /// No peers yet; [`refresh`](Self::refresh) reads the list. This node's own URL may be in it: it is found out by
+    /// its id.
+    pub fn new(wiring: Wiring) -> Self {
+        let list = PeerList::new(&wiring.settings, Arc::clone(&wiring.resolver));
+        wiring.registry.follow_renewals(!list.is_empty());
+        Self { wiring, list, members: RwLock::default(), fed: Mutex::default() }
+    }
+
+    /// Reads the list of peers and returns those that are new: each needs its [`sender`](PeerEurekaNode::sender) run.
+    pub async fn refresh(&self) -> Vec<Arc<PeerEurekaNode>> {
+        let urls = self.list.read().await;
+        let now = self.wiring.clock.tick();
+        let (new, came, gone) = self.apply(urls, now);
+        if !came.is_empty() || !gone.is_empty() {
+            tracing::info!(came = came.join(", "), left = gone.join(", "), "the list of peers has changed");
+        }
+        if !new.is_empty() {
+            // Of what clients renew here a new peer may know nothing. Told of a renewal, it asks for what it lacks.
+            let beat = Flags { heartbeat: true, ..Flags::default() };
+            let renewed = self.wiring.registry.keys_renewed_here().into_iter();
+            let beats: Vec<(Key, Flags)> = renewed.map(|key| (key, beat)).collect();
+            new.iter().for_each(|node| node.mark(&beats, now));
+        }
+        new
+    }
+
+    /// Makes these URLs the peers. Returns those that are new, and the URLs that came and went.
+    fn apply(&self, urls: Vec<PeerUrl>, now: Tick) -> (Vec<Arc<PeerEurekaNode>>, Vec<String>, Vec<String>) {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        let Members { nodes, left } = &mut *members;
+        left.retain(|(node, since)| {
+            let keep = now.since(*since) < REMEMBERED;
+            if !keep {
+                node.end();
+            }
+            keep
+        });
+        let (mut new, mut came, mut still) = (Vec::new(), Vec::new(), Vec::with_capacity(urls.len()));
+        for url in urls {
+            if let Some(at) = nodes.iter().position(|node| *node.url() == url) {
+                still.push(nodes.remove(at));
+                continue;
+            }
+            came.push(url.to_string());
+            if let Some(at) = left.iter().position(|(node, _)| *node.url() == url) {
+                let node = left.remove(at).0;
+                node.leave(false);
+                still.push(node);
+            } else {
+                let node = Arc::new(PeerEurekaNode::new(url, self.wiring.clone()));
+                new.push(Arc::clone(&node));
+                still.push(node);
+            }
+        }
+        let gone = nodes.iter().map(|node| node.url().to_string()).collect();
+        for node in nodes.drain(..) {
+            if node.leave(true) {
+                left.push((node, now));
+            } else {
+                node.end();
+            }
+        }
+        *nodes = still;
+        (new, came, gone)
+    }
+
+    /// Whether the list can change while the node runs.
+    pub fn can_change(&self) -> bool {
+        self.list.can_change()
+    }
+
+    /// Whether every source of the list could be read last time.
+    pub(super) fn is_listed_completely(&self) -> bool {
+        self.list.is_complete()
     }
 
     /// This node's id.
@@ -63,14 +148,36 @@ impl PeerEurekaNodes {
         self.wiring.id
     }
 
-    /// Whether there are none.
+    /// Whether there are none, and never will be.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.list.is_empty()
     }
 
-    /// What is known of each, without this node itself.
+    /// What is known of each, without this node itself; of several URLs of one node the first that answers.
     pub fn views(&self) -> Vec<PeerView> {
-        self.nodes.iter().map(|node| node.view()).filter(|view| view.kind != PeerKind::Myself).collect()
+        self.distinct().iter().map(|node| node.view()).collect()
+    }
+
+    /// The peers, each once: without this node itself, and of several URLs that one node answers at the first that does.
+    fn distinct(&self) -> Vec<Arc<PeerEurekaNode>> {
+        let nodes = self.nodes();
+        let mut ids: HashMap<NodeId, usize> = HashMap::new();
+        let mut distinct: Vec<Arc<PeerEurekaNode>> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            match node.kind() {
+                PeerKind::Myself => {}
+                PeerKind::Unknown | PeerKind::Java => distinct.push(node),
+                PeerKind::Ours(id) => match ids.get(&id) {
+                    None => {
+                        ids.insert(id, distinct.len());
+                        distinct.push(node);
+                    }
+                    Some(at) if !distinct[*at].answers() && node.answers() => distinct[*at] = node,
+                    Some(_) => {}
+                },
+            }
+        }
+        distinct
     }
 
     /// What every peer is wired to.
@@ -79,15 +186,16 @@ impl PeerEurekaNodes {
     }
 
     /// All of them.
-    pub(super) fn nodes(&self) -> &[Arc<PeerEurekaNode>] {
-        &self.nodes
+    pub(super) fn nodes(&self) -> Vec<Arc<PeerEurekaNode>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner).nodes.clone()
     }
 
     /// A node of this kind has called: it is back, if it was given up on. An id that nobody had yet may be that of any
     /// peer that is not answering, started again.
     pub fn heard(&self, id: NodeId) {
-        let is_known = self.nodes.iter().any(|node| node.kind() == PeerKind::Ours(id));
-        let meant = self.nodes.iter().filter(|node| !is_known || node.kind() == PeerKind::Ours(id));
+        let nodes = self.nodes();
+        let is_known = nodes.iter().any(|node| node.kind() == PeerKind::Ours(id));
+        let meant = nodes.iter().filter(|node| !is_known || node.kind() == PeerKind::Ours(id));
         meant.for_each(|node| node.try_again());
     }
 
@@ -102,7 +210,7 @@ impl PeerEurekaNodes {
                 _ = tick.tick() => {}
             }
             self.feed_once();
-            self.wiring.registry.set_java_peer(self.nodes.iter().any(|node| node.kind() == PeerKind::Java));
+            self.wiring.registry.set_java_peer(self.nodes().iter().any(|node| node.kind() == PeerKind::Java));
         }
     }
 
@@ -115,19 +223,15 @@ impl PeerEurekaNodes {
         }));
         if !keys.is_empty() {
             let now = self.wiring.clock.tick();
-            self.nodes.iter().for_each(|node| node.mark(&keys, now));
+            self.distinct().iter().for_each(|node| node.mark(&keys, now));
         }
-    }
-
-    /// Every peer's sender, each to be run as a task of its own.
-    pub fn senders(&self, chance: &mut SmallRng) -> Vec<impl Future<Output = ()> + Send + use<>> {
-        self.nodes.iter().map(|node| Arc::clone(node).run(SmallRng::seed_from_u64(chance.random()))).collect()
     }
 
     /// Sends to all peers, side by side, what is still queued.
     pub async fn flush(&self, chance: &mut SmallRng) {
         self.feed_once();
-        join_all(self.nodes.iter().map(|node| node.flush(SmallRng::seed_from_u64(chance.random())))).await;
+        let nodes = self.distinct();
+        join_all(nodes.iter().map(|node| node.flush(SmallRng::seed_from_u64(chance.random())))).await;
     }
 
     /// The keys whose local state changed since the last call. If the change log has lost entries, that is every key.

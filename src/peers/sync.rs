@@ -52,13 +52,17 @@ impl PeerEurekaNodes {
     pub async fn sync(&self, copying: &AtomicBool) -> Synced {
         let wiring = self.wiring();
         let mut synced = Synced { instances: 0, sources: 0, complete: false };
-        let mut left: Vec<_> = self.nodes().to_vec();
+        let mut done: Vec<String> = Vec::new();
         let deadline = wiring.clock.tick().after(wiring.settings.sync_timeout);
         loop {
+            let listed = self.is_listed_completely();
+            let mut left = self.nodes();
+            left.retain(|node| !done.contains(&node.url().to_string()));
             let said = join_all(left.iter().map(|node| node.fetch_registry())).await;
-            let mut some_may_have_data = false;
+            // A name that does not resolve is a peer that does not answer.
+            let mut some_may_have_data = !listed;
             let mut unheard = Vec::new();
-            for (node, said) in left.drain(..).zip(said) {
+            for (node, said) in left.into_iter().zip(said) {
                 match said {
                     Said::Registry(applications) => {
                         let brought = self.take_over(*applications);
@@ -66,8 +70,12 @@ impl PeerEurekaNodes {
                         synced.sources += usize::from(brought > 0);
                         synced.instances += brought;
                         tracing::info!(peer = %node.url(), instances = brought, "copied the peer's registry");
+                        done.push(node.url().to_string());
                     }
-                    Said::Myself => {}
+                    Said::Myself => {
+                        node.is_myself();
+                        done.push(node.url().to_string());
+                    }
                     // It knows no more than this node does.
                     Said::BootingToo => unheard.push(node),
                     Said::Copying | Said::Nothing => {
@@ -76,14 +84,13 @@ impl PeerEurekaNodes {
                     }
                 }
             }
-            left = unheard;
             if synced.sources > 0 || !some_may_have_data {
                 synced.complete = !some_may_have_data;
                 return synced;
             }
             let now = wiring.clock.tick();
             if now >= deadline {
-                let silent: Vec<String> = left.iter().map(|node| node.url().to_string()).collect();
+                let silent: Vec<String> = unheard.iter().map(|node| node.url().to_string()).collect();
                 tracing::warn!(peers = silent.join(", "), "nothing to copy: these peers have not answered");
                 return synced;
             }

@@ -113,6 +113,13 @@ impl Registry {
         guarded.instances.apps.values().flat_map(|app| app.instances()).map(Registered::key).collect()
     }
 
+    /// The keys of all leases whose clients were last heard here.
+    pub fn keys_renewed_here(&self) -> Vec<Key> {
+        let guarded = self.read();
+        let all = guarded.instances.apps.values().flat_map(|app| app.instances());
+        all.filter(|entry| entry.lease.was_heard_here()).map(Registered::key).collect()
+    }
+
     /// Whether a lease that begins or is renewed now lives twice its duration.
     pub(super) fn doubles_now(&self) -> bool {
         match self.settings.doubling {

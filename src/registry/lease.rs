@@ -16,6 +16,8 @@ pub struct Lease {
     doubled: AtomicBool,
     /// Whether its renewal waits to be told to the peers.
     touched: AtomicBool,
+    /// Whether its client was last heard here, and not through another node.
+    heard_here: AtomicBool,
     registered: Tick,
     registered_epoch: i64,
     /// Tick of the last renewal plus one; 0 while it was never renewed.
@@ -39,6 +41,7 @@ impl Lease {
             duration_secs: positive(asked.duration_secs, LeaseInfo::DEFAULT_DURATION_SECS),
             doubled: AtomicBool::new(doubled),
             touched: AtomicBool::new(false),
+            heard_here: AtomicBool::new(false),
             registered: now,
             registered_epoch: now_epoch,
             renewed: AtomicU64::new(0),
@@ -97,6 +100,16 @@ impl Lease {
 
     fn is_doubled(&self) -> bool {
         self.doubled.load(Ordering::Relaxed) && self.renewed.load(Ordering::Relaxed) > 0
+    }
+
+    /// Notes whether its client was heard here, or through another node.
+    pub(super) fn note_heard(&self, here: bool) {
+        self.heard_here.store(here, Ordering::Relaxed);
+    }
+
+    /// Whether its client was last heard here.
+    pub(super) fn was_heard_here(&self) -> bool {
+        self.heard_here.load(Ordering::Relaxed)
     }
 
     /// Notes that its renewal waits to be told; true if that was known.

@@ -124,6 +124,7 @@ impl Registry {
         }
         self.renewals.count(&entry.lease);
         entry.lease.renew(self.clock.tick(), self.clock.epoch_millis(), self.doubles_now());
+        entry.lease.note_heard(origin.is_local());
         self.following.touch(|| entry.key(), &entry.lease, LocalTouch::Renewed, origin);
         self.metrics.renewals.inc();
         let Some(dirty) = beat.last_dirty.filter(|_| self.settings.sync_when_timestamp_differs) else {
@@ -339,6 +340,7 @@ impl Registry {
             None => guarded.expectation.add(&after.lease),
         }
         if touched == Touched::Record {
+            after.lease.note_heard(origin.is_local());
             guarded.registered.push(RecentEvent { at: now, key: key.clone(), what: Happened::Registered });
         }
         let version = guarded.instances.version;

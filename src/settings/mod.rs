@@ -9,11 +9,12 @@ mod peer_url;
 mod table;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use parse::{Dotted, Invalid, Problem, from_arguments, split_arguments};
-pub use peer_url::{InvalidUrl, PeerUrl};
+pub use peer_url::{InvalidUrl, PeerSource, PeerUrl};
 pub use table::{SETTINGS, Setting};
 
 /// All settings of one node.
@@ -141,8 +142,12 @@ pub struct CacheSettings {
 /// Who a node's peers are and how it treats them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerSettings {
-    /// The URLs of their APIs.
-    pub urls: Vec<PeerUrl>,
+    /// Where they come from.
+    pub sources: Vec<PeerSource>,
+    /// A file with more of them, one on each line; read again and again.
+    pub file: Option<PathBuf>,
+    /// How often names are resolved and the file is read.
+    pub refresh_interval: Duration,
     /// How long a connection to one may take.
     pub connect_timeout: Duration,
     /// How long an answer may take.

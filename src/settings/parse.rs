@@ -211,7 +211,9 @@ fn blank() -> Settings {
             datacenter: String::new(),
         },
         peers: PeerSettings {
-            urls: Vec::new(),
+            sources: Vec::new(),
+            file: None,
+            refresh_interval: Duration::ZERO,
             connect_timeout: Duration::ZERO,
             read_timeout: Duration::ZERO,
             linger: Duration::ZERO,

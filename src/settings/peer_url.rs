@@ -1,6 +1,7 @@
 //! The address of a peer's API.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::str::FromStr;
 
 use base64::Engine;
@@ -39,6 +40,53 @@ impl PeerUrl {
     /// The value of the `Authorization` header, if the URL had credentials.
     pub fn authorization(&self) -> Option<&HeaderValue> {
         self.authorization.as_ref()
+    }
+}
+
+/// Where peers come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerSource {
+    /// One peer.
+    Url(PeerUrl),
+    /// Every address of a name, each a peer of its own: `dns+http://NAME:PORT/eureka/`.
+    Dns(PeerUrl),
+}
+
+impl FromStr for PeerSource {
+    type Err = InvalidUrl;
+
+    fn from_str(text: &str) -> Result<Self, InvalidUrl> {
+        match text.strip_prefix("dns+") {
+            Some(url) => url.parse().map(Self::Dns),
+            None => text.parse().map(Self::Url),
+        }
+    }
+}
+
+impl PeerUrl {
+    /// The host's name or address, an address of version six without its brackets.
+    pub fn host(&self) -> &str {
+        let host = self.authority().rsplit_once(':').map_or(self.authority(), |(host, port)| {
+            if port.contains(']') { self.authority() } else { host }
+        });
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The port; 80 if it names none.
+    pub fn port(&self) -> u16 {
+        self.authority().rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(80)
+    }
+
+    /// The same with an address in place of the host's name.
+    #[must_use]
+    pub fn at(&self, address: SocketAddr) -> Self {
+        let base = self.base.replacen(self.authority(), &address.to_string(), 1);
+        Self { base, authorization: self.authorization.clone() }
+    }
+
+    fn authority(&self) -> &str {
+        let rest = self.base.split_once("://").map_or("", |(_, rest)| rest);
+        rest.split('/').next().unwrap_or_default()
     }
 }
 
@@ -116,6 +164,21 @@ mod tests {
     fn an_address_of_version_six_stands_in_brackets() {
         let url: PeerUrl = "http://[::1]:8762/eureka/".parse().unwrap();
         assert_eq!(url.join("apps"), "http://[::1]:8762/eureka/apps");
+    }
+
+    #[test]
+    fn a_name_stands_for_the_peers_at_its_addresses() {
+        let source: PeerSource = "dns+http://u:p@nodes.test:8761/eureka/".parse().unwrap();
+        let PeerSource::Dns(url) = source else { panic!("not by name") };
+        assert_eq!((url.host(), url.port()), ("nodes.test", 8761));
+        let at = url.at("10.0.0.7:8761".parse().unwrap());
+        assert_eq!(
+            (at.to_string().as_str(), at.authorization()),
+            ("http://10.0.0.7:8761/eureka/", url.authorization())
+        );
+        assert_eq!(url.at("[::1]:8761".parse().unwrap()).to_string(), "http://[::1]:8761/eureka/");
+        let six: PeerUrl = "http://[2001:db8::1]/eureka/".parse().unwrap();
+        assert_eq!((six.host(), six.port()), ("2001:db8::1", 80));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Doubling, LogFormat, PeerUrl, RenewalAccounting, Settings};
+use super::{Doubling, LogFormat, PeerSource, RenewalAccounting, Settings};
 
 /// One setting: a row of the table.
 pub struct Setting {
@@ -43,8 +43,13 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.bind => address(v)?;
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
-    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas",
-        |s, v| s.peers.urls => peers(v)?;
+    "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas; dns+http://NAME:PORT/eureka/ for every address of a name",
+        |s, v| s.peers.sources => peers(v)?;
+    "eurekad.peers.file" = "", "A file with more peers, one on each line; it may change while the server runs",
+        |s, v| s.peers.file => (!v.is_empty()).then(|| v.into());
+    "eureka.server.peer-eureka-nodes-update-interval-ms" = "5000",
+        "How often names of peers are resolved and their file is read (Java: 600000)",
+        |s, v| s.peers.refresh_interval => interval_ms(v)?;
     "eureka.client.register-with-eureka" = "auto",
         "Whether this server registers itself; auto: if it has peers",
         |s, v| s.peers.register_itself => one_of(v, &[("auto", None), ("true", Some(true)), ("false", Some(false))])?;
@@ -227,7 +232,7 @@ fn context_path(text: &str) -> Result<String, String> {
     }
 }
 
-fn peers(text: &str) -> Result<Vec<PeerUrl>, String> {
+fn peers(text: &str) -> Result<Vec<PeerSource>, String> {
     let urls = text.split(',').map(str::trim).filter(|url| !url.is_empty());
     urls.map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas"))).collect()
 }
@@ -246,10 +251,13 @@ mod tests {
     #[test]
     fn peers_are_separated_by_commas_and_end_with_a_slash() {
         let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
-        assert_eq!(
-            two.iter().map(PeerUrl::to_string).collect::<Vec<_>>(),
-            ["http://a:8761/eureka/", "http://b/eureka/"]
-        );
+        let urls: Vec<String> = two
+            .iter()
+            .map(|source| match source {
+                PeerSource::Url(url) | PeerSource::Dns(url) => url.to_string(),
+            })
+            .collect();
+        assert_eq!(urls, ["http://a:8761/eureka/", "http://b/eureka/"]);
         assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
     }
 

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
-use eurekad::peers::{Failure, Transport, TransportError};
+use eurekad::peers::{Failure, SystemResolver, Transport, TransportError};
 use eurekad::registry::Registry;
 use eurekad::settings::{from_arguments, split_arguments};
 use flate2::Compression;
@@ -48,7 +48,12 @@ impl TestNode {
         let (dotted, others) = split_arguments(arguments);
         assert!(others.is_empty(), "not a setting: {others:?}");
         let clock = Clock::simulated(EPOCH);
-        let env = Env { clock: clock.clone(), seed: 1, transport: Arc::new(NoNetwork) };
+        let env = Env {
+            clock: clock.clone(),
+            seed: 1,
+            transport: Arc::new(NoNetwork),
+            resolver: Arc::new(SystemResolver),
+        };
         Self { node: Node::new(from_arguments(&dotted).unwrap(), env, 8761), clock }
     }
 

@@ -5,5 +5,6 @@
 mod boot;
 mod foreign;
 mod identity;
+mod lists;
 mod net;
 mod relay;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use axum::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
-use eurekad::peers::{Failure, Transport, TransportError};
+use eurekad::peers::{Failure, Resolve, Transport, TransportError};
 use eurekad::settings::{from_arguments, split_arguments};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -34,6 +35,7 @@ struct State {
     hanging: HashSet<String>,
     delivered: Vec<Delivered>,
     attempts: HashMap<String, usize>,
+    names: HashMap<String, Vec<SocketAddr>>,
 }
 
 /// One request that reached a host.
@@ -80,6 +82,12 @@ impl Net {
         self.state().hanging.insert(host.to_owned());
     }
 
+    /// Gives a name such addresses; none makes it resolve no longer.
+    pub(crate) fn name(&self, name: &str, addresses: &[&str]) {
+        let addresses: Vec<SocketAddr> = addresses.iter().map(|a| a.parse().unwrap()).collect();
+        self.state().names.insert(name.to_owned(), addresses);
+    }
+
     /// How many requests to `to` were tried.
     pub(crate) fn attempts(&self, to: &str) -> usize {
         self.state().attempts.get(to).copied().unwrap_or(0)
@@ -106,6 +114,19 @@ impl Net {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+}
+
+impl Resolve for Net {
+    fn addresses<'a>(
+        &'a self,
+        host: &'a str,
+        _: u16,
+    ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+        let found = self.state().names.get(host).cloned().unwrap_or_default();
+        Box::pin(async move {
+            if found.is_empty() { Err(std::io::Error::other("no such name")) } else { Ok(found) }
+        })
     }
 }
 
@@ -183,7 +204,12 @@ impl Member {
         let link = Link { from: host.to_owned(), net: net.clone(), timeout: Duration::from_secs(6) };
         let seed =
             host.bytes().fold(7, |seed, b| seed * 31 + u64::from(b)) + net.state().delivered.len() as u64;
-        let env = Env { clock: Clock::simulated(EPOCH), seed, transport: Arc::new(link) };
+        let env = Env {
+            clock: Clock::simulated(EPOCH),
+            seed,
+            transport: Arc::new(link),
+            resolver: Arc::new(net.clone()),
+        };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         net.place(host, node.router());
         Self { node, host: host.to_owned(), net: net.clone() }
