@@ -111,7 +111,8 @@ fn apply_item(api: &Api, item: ReplicationInstance, records: &mut Records) -> Re
             let Ok(overridden) = word(overridden_status) else { return code(StatusCode::BAD_REQUEST) };
             let beat = Heartbeat { last_dirty: last_dirty_timestamp, overridden };
             match api.registry.heartbeat(app, &id, beat, origin) {
-                HeartbeatOutcome::Renewed => code(StatusCode::OK),
+                // To "cancelled" too: a 404 would make the peer send the record, which is what is not wanted.
+                HeartbeatOutcome::Renewed | HeartbeatOutcome::Cancelled => code(StatusCode::OK),
                 HeartbeatOutcome::NotFound
                 | HeartbeatOutcome::MustRegister
                 | HeartbeatOutcome::SenderIsNewer => code(StatusCode::NOT_FOUND),
@@ -145,7 +146,9 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
         return refuse(&format!("{app}/{}: {sentence}", info.id()));
     }
     match api.registry.register(info, Origin::Replica) {
-        Registration::New | Registration::Replaced | Registration::KeptNewer => code(StatusCode::OK),
+        Registration::New | Registration::Replaced | Registration::KeptNewer | Registration::Cancelled => {
+            code(StatusCode::OK)
+        }
         Registration::TooLarge(_) => code(StatusCode::PAYLOAD_TOO_LARGE),
         Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
     }

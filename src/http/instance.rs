@@ -67,7 +67,7 @@ pub(super) async fn heartbeat(
     };
     let beat = Heartbeat { last_dirty: query.last_dirty(&headers)?, overridden };
     match api.registry.heartbeat(&app, &id, beat, origin) {
-        HeartbeatOutcome::Renewed => Ok(StatusCode::OK.into_response()),
+        HeartbeatOutcome::Renewed | HeartbeatOutcome::Cancelled => Ok(StatusCode::OK.into_response()),
         // Its lease may be among what is being copied: a 404 would make the client register for nothing, and a whole
         // fleet at once.
         HeartbeatOutcome::NotFound if origin == Origin::Client && api.gate.state().is_starting() => {

@@ -35,7 +35,9 @@ pub(super) async fn register(
     check(&info, &app, api.settings.http.require_amazon_instance_id)
         .map_err(|text| Reject::Sentence { format: negotiate::format(&headers), text })?;
     match api.registry.register(info, origin(&headers, Origin::Client)) {
-        Registration::New | Registration::Replaced | Registration::KeptNewer => Ok(StatusCode::NO_CONTENT),
+        Registration::New | Registration::Replaced | Registration::KeptNewer | Registration::Cancelled => {
+            Ok(StatusCode::NO_CONTENT)
+        }
         Registration::TooLarge(oversize) => Err(Reject::oversize(&headers, oversize)),
         Registration::Full => Err(Reject::Overloaded {
             format: negotiate::format(&headers),

@@ -81,6 +81,7 @@ impl Node {
                 {
                     HeartbeatOutcome::Renewed => {}
                     HeartbeatOutcome::NotFound
+                    | HeartbeatOutcome::Cancelled
                     | HeartbeatOutcome::MustRegister
                     | HeartbeatOutcome::SenderIsNewer
                     | HeartbeatOutcome::SenderIsOlder(_) => {

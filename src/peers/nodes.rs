@@ -220,6 +220,7 @@ impl PeerEurekaNodes {
         keys.extend(self.wiring.registry.take_local_touches().into_iter().map(|(key, touch)| match touch {
             LocalTouch::Renewed => (key, Flags { heartbeat: true, ..Flags::default() }),
             LocalTouch::StatusConfirmed => (key, Flags { status: true, ..Flags::default() }),
+            LocalTouch::CancelledBefore => (key, Flags { cancel: true, ..Flags::default() }),
         }));
         if !keys.is_empty() {
             let now = self.wiring.clock.tick();

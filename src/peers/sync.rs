@@ -106,7 +106,7 @@ impl PeerEurekaNodes {
             .map(|info| registry.register(info, Origin::Sync))
             .filter(|outcome| match outcome {
                 Registration::New | Registration::Replaced | Registration::KeptNewer => true,
-                Registration::Full | Registration::TooLarge(_) => false,
+                Registration::Full | Registration::TooLarge(_) | Registration::Cancelled => false,
             })
             .count()
     }

@@ -15,6 +15,8 @@ pub enum LocalTouch {
     Renewed,
     /// A status was set that is shown already.
     StatusConfirmed,
+    /// A peer spoke of what was cancelled here.
+    CancelledBefore,
 }
 
 /// The signal, and the touches since they were last taken.
@@ -23,7 +25,15 @@ pub(super) struct Following {
     version: watch::Sender<u64>,
     /// Nobody takes touches on a node without peers, so none are kept there.
     keep_touches: AtomicBool,
-    touches: Mutex<Vec<(Key, LocalTouch, Arc<Lease>)>>,
+    touches: Mutex<Vec<Touch>>,
+}
+
+/// One touch; the lease is told when it is taken.
+#[derive(Debug)]
+struct Touch {
+    key: Key,
+    touch: LocalTouch,
+    lease: Option<Arc<Lease>>,
 }
 
 impl Default for Following {
@@ -57,7 +67,15 @@ impl Following {
             return;
         }
         let mut touches = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
-        touches.push((key(), touch, Arc::clone(lease)));
+        touches.push(Touch { key: key(), touch, lease: Some(Arc::clone(lease)) });
+    }
+
+    /// A cancellation that a peer has missed. At most once for each, so there are never more of them than floors.
+    pub(super) fn tell_again(&self, key: Key) {
+        if self.keep_touches.load(Ordering::Relaxed) {
+            let mut touches = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
+            touches.push(Touch { key, touch: LocalTouch::CancelledBefore, lease: None });
+        }
     }
 }
 
@@ -76,8 +94,10 @@ impl Registry {
     pub fn take_local_touches(&self) -> Vec<(Key, LocalTouch)> {
         let taken =
             std::mem::take(&mut *self.following.touches.lock().unwrap_or_else(PoisonError::into_inner));
-        let taken = taken.into_iter().map(|(key, touch, lease)| {
-            lease.forget_touched();
+        let taken = taken.into_iter().map(|Touch { key, touch, lease }| {
+            if let Some(lease) = lease {
+                lease.forget_touched();
+            }
             (key, touch)
         });
         taken.collect()

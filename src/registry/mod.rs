@@ -8,6 +8,7 @@
 mod change_log;
 mod content;
 mod evict;
+mod floors;
 mod follow;
 mod lease;
 mod operations;
@@ -38,6 +39,7 @@ pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
 pub use state::{App, OverrideView, Registered};
 
 use change_log::{ChangeLog, Touched};
+use floors::Floors;
 use follow::Following;
 use recent::Ring;
 use renewals::{Expectation, Renewals};
@@ -108,6 +110,7 @@ pub struct Registry {
 struct Guarded {
     instances: Instances,
     log: ChangeLog,
+    floors: Floors,
     expectation: Expectation,
     registered: Ring,
     cancelled: Ring,
@@ -119,6 +122,7 @@ impl Registry {
         let guarded = Guarded {
             instances: Instances::default(),
             log: ChangeLog::new(settings.delta_retention, settings.max_changes),
+            floors: Floors::default(),
             expectation: Expectation::new(
                 settings.accounting,
                 settings.expected_clients,
@@ -251,9 +255,12 @@ impl Registry {
         guarded.expectation.adopt_client_count(count, percent, enabled);
     }
 
-    /// Forgets changes that are older than the delta's retention.
+    /// Forgets changes that are older than the delta's retention, and cancellations that are old enough.
     pub fn forget_old_changes(&self) {
-        self.write().log.forget_old(self.clock.tick());
+        let now = self.clock.tick();
+        let mut guarded = self.write();
+        guarded.log.forget_old(now);
+        guarded.floors.forget_old(now);
     }
 
     /// Changes that left the log for lack of room, since the start.

@@ -7,6 +7,7 @@ use eurekad_wire::{
     LeaseInfo, Metadata,
 };
 
+use super::floors::Covered;
 use super::follow::LocalTouch;
 use super::lease::Lease;
 use super::outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
@@ -34,6 +35,13 @@ impl Registry {
         let key = Key { app: info.app.clone(), id: InstanceId::new(info.id()) };
         let mut guarded = self.write();
         let existing = guarded.instances.get(key.app.as_str(), key.id.as_str()).cloned();
+        if origin.is_local() {
+            guarded.floors.forget(&key);
+        } else if existing.is_none()
+            && self.is_old_news(&mut guarded, &key, info.last_dirty_timestamp, origin)
+        {
+            return Registration::Cancelled;
+        }
         if existing.is_none() && guarded.instances.len >= self.settings.max_instances {
             self.metrics.registrations_refused.inc();
             return Registration::Full;
@@ -115,8 +123,12 @@ impl Registry {
     pub fn heartbeat(&self, app: &AppName, id: &str, beat: Heartbeat, origin: Origin) -> HeartbeatOutcome {
         let guarded = self.read();
         let Some(entry) = guarded.instances.get(app.as_str(), id) else {
+            drop(guarded);
             self.metrics.renewals_not_found.inc();
-            return HeartbeatOutcome::NotFound;
+            let key = Key { app: app.clone(), id: InstanceId::new(id) };
+            let old_news = origin == Origin::Replica
+                && self.is_old_news(&mut self.write(), &key, beat.last_dirty, origin);
+            return if old_news { HeartbeatOutcome::Cancelled } else { HeartbeatOutcome::NotFound };
         };
         if status::refuses_heartbeat(entry.info.status, entry.is_cleared()) {
             self.metrics.renewals_not_found.inc();
@@ -144,6 +156,16 @@ impl Registry {
         } else {
             HeartbeatOutcome::Renewed
         }
+    }
+
+    /// Whether another node speaks of an instance that was cancelled here a moment ago. The first time, the peers are
+    /// told of the cancellation again: one of them has missed it.
+    fn is_old_news(&self, guarded: &mut Guarded, key: &Key, last_dirty: Option<i64>, origin: Origin) -> bool {
+        let covered = guarded.floors.covers(key, last_dirty, self.clock.tick());
+        if covered == Covered::First && origin == Origin::Replica {
+            self.following.tell_again(key.clone());
+        }
+        covered != Covered::No
     }
 
     /// Takes over an override that another server told with a heartbeat.
@@ -186,6 +208,9 @@ impl Registry {
     pub(super) fn take_out(&self, guarded: &mut Guarded, key: Key, origin: Origin, now: i64) -> bool {
         let Some(entry) = guarded.instances.remove(&key) else { return false };
         guarded.expectation.remove(&entry.lease);
+        if origin.is_local() {
+            guarded.floors.set(key.clone(), &entry, self.clock.tick());
+        }
         entry.lease.end(now);
         let mut info = (*entry.info).clone();
         info.action_type = Some(ActionType::Deleted);

@@ -13,6 +13,8 @@ pub enum Registration {
     Replaced,
     /// It was, with a newer `lastDirtyTimestamp`: the existing record stays, with a new lease.
     KeptNewer,
+    /// It was cancelled here a moment ago, and who brings it had not heard of that: nothing is applied.
+    Cancelled,
     /// It is larger than one instance may be.
     TooLarge(Oversize),
     /// The registry holds as many instances as `eurekad.limits.instances` allows.
@@ -64,6 +66,8 @@ pub enum HeartbeatOutcome {
     Renewed,
     /// There is no such lease; the client has to register.
     NotFound,
+    /// There is none because it was cancelled here a moment ago, and the replicating sender had not heard of that.
+    Cancelled,
     /// The client has to speak for itself again: an override was removed and nothing else is known of its status.
     MustRegister,
     /// The lease is renewed, but the sender knows a newer record: it has to register.

@@ -248,3 +248,46 @@ async fn a_peer_that_is_down_is_not_knocked_at_each_time_another_one_calls() {
     // From two nodes, each 6 s of time-out and up to 2 s of waiting: about twenty in a minute, not hundreds.
     assert!(attempts <= 30, "{attempts}");
 }
+
+/// Case: P067
+#[tokio::test(start_paused = true)]
+async fn what_was_cancelled_here_is_not_brought_back_by_a_peer_that_has_not_heard_of_it() {
+    let net = Net::default();
+    let (a, b) = pair(&net).await;
+    a.register("x", 1000, "UP").await;
+    pass_ms(50).await;
+    // The cancellation is held back on its way to B, and B hears a last heartbeat from the client.
+    net.cut("a:1", "b:1");
+    a.cancel("x").await;
+    assert_eq!(b.beat("x").await, 200);
+    pass_ms(1_000).await;
+    assert_eq!((a.shows("x").await, b.shows("x").await), (String::new(), "UP".into()));
+    net.heal();
+    pass_ms(10_000).await;
+    assert_eq!((a.shows("x").await, b.shows("x").await), (String::new(), String::new()));
+    // A new life is taken, here and from there.
+    b.register("x", 2000, "UP").await;
+    pass_ms(100).await;
+    assert_eq!((a.shows("x").await, b.shows("x").await), ("UP".into(), "UP".into()));
+}
+
+/// Case: P067
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_missed_a_cancellation_is_told_again_when_it_speaks_of_the_instance() {
+    let net = Net::default();
+    let (a, b) = pair(&net).await;
+    a.register("x", 1000, "UP").await;
+    pass_ms(50).await;
+    a.cancel("x").await;
+    pass_ms(50).await;
+    assert_eq!(b.shows("x").await, "");
+    // As if it had come back to B by itself: a copy from a third node, say.
+    let item = serde_json::json!({"appName": "ORDERS", "id": "x", "action": "Register",
+        "instanceInfo": instance("x", 1000, "UP")["instance"]});
+    let batch = serde_json::json!({ "replicationList": [item] });
+    b.call(Method::POST, "/eureka/peerreplication/batch/", Some(&batch)).await;
+    assert_eq!(b.shows("x").await, "UP");
+    assert_eq!(b.beat("x").await, 200);
+    pass_ms(2_000).await;
+    assert_eq!((a.shows("x").await, b.shows("x").await), (String::new(), String::new()));
+}
