@@ -92,6 +92,11 @@ impl ResponseCache {
         Some(inner.read_only.put(key, document, inner.clock.tick()).payload)
     }
 
+    /// The document as it is now, whatever the read-only level has.
+    pub async fn get_current(&self, key: &Key) -> Option<Payload> {
+        self.current(key).await.map(|document| document.payload)
+    }
+
     /// The document as it is now.
     async fn current(&self, key: &Key) -> Option<Document> {
         let stamp = self.0.registry.stamp(&key.scope)?;

@@ -53,6 +53,8 @@ async fn cluster(ports: &[u16], settings: &[String]) -> anyhow::Result<()> {
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
+            // Ctrl-C is for this process, which tells the nodes; a second signal would have them stop at once.
+            .process_group(0)
             .spawn()
             .context("cannot start a node")?;
         let pid = child.id().unwrap_or_default();
@@ -64,8 +66,10 @@ async fn cluster(ports: &[u16], settings: &[String]) -> anyhow::Result<()> {
     }
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     loop {
         tokio::select! {
+            _ = hang_up.recv() => break,
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
             ended = running.join_next() => match ended {

@@ -146,8 +146,8 @@ fn run(settings: Settings) -> anyhow::Result<()> {
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         let base = format!("http://{host}:{}{context_path}", address.port());
         let peers = &settings.peers;
-        let transport =
-            HttpTransport::new(peers.connect_timeout, peers.read_timeout).context("cannot start HTTP")?;
+        let transport = HttpTransport::new(peers.connect_timeout, peers.read_timeout, peers.max_answer_bytes)
+            .context("cannot start HTTP")?;
         let env = Env {
             clock,
             seed: rand::rng().random(),

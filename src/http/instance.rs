@@ -92,7 +92,7 @@ pub(super) async fn cancel(
     headers: HeaderMap,
 ) -> Result<StatusCode, Reject> {
     match api.registry.cancel(&app, &id, origin(&headers, Origin::Client)) {
-        Cancellation::Cancelled => Ok(StatusCode::OK),
+        Cancellation::Cancelled | Cancellation::OldNews => Ok(StatusCode::OK),
         Cancellation::NotFound => Err(Reject::NotFound),
     }
 }

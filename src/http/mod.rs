@@ -8,6 +8,7 @@ mod body;
 mod drain;
 mod gate;
 mod instance;
+mod late;
 mod negotiate;
 mod paths;
 mod query;
@@ -28,6 +29,7 @@ use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
 pub use gate::{Gate, NodeState};
+pub use late::BatchOrder;
 pub use paths::normalise;
 
 use crate::blocking::Workers;
@@ -60,6 +62,8 @@ pub struct Api {
     pub cache: ResponseCache,
     /// The other nodes.
     pub peers: Arc<PeerEurekaNodes>,
+    /// The newest batch of each node of this kind.
+    pub batch_order: BatchOrder,
     /// For long computations.
     pub workers: Workers,
     /// Whether reads are answered.

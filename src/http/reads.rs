@@ -13,6 +13,7 @@ use super::paths::{AppPath, NamePath};
 use super::reject::Reject;
 use crate::blocking::Workers;
 use crate::cache::{Key, Payload};
+use crate::peers::NODE_HEADER;
 use crate::registry::Scope;
 
 /// `GET apps`
@@ -62,7 +63,12 @@ async fn serve(api: &Api, headers: &HeaderMap, scope: Scope) -> Result<Response,
     let wanted = negotiate::wanted(headers)?;
     api.gate.check()?;
     let key = Key { scope, form: wanted.form };
-    match api.cache.get(&key).await {
+    // A node that copies the registry must not miss what was cancelled a second ago.
+    let found = match headers.contains_key(NODE_HEADER) {
+        true => api.cache.get_current(&key).await,
+        false => api.cache.get(&key).await,
+    };
+    match found {
         Some(payload) => Ok(wanted.answer(&payload, &api.workers).await),
         None => absent(&key.scope, wanted, &api.workers).await,
     }

@@ -8,6 +8,7 @@ mod own_instance;
 mod serve;
 mod tasks;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
-use crate::http::{self, Api, Gate};
+use crate::http::{self, Api, BatchOrder, Gate};
 use crate::ops::{self, Ops};
 use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
@@ -59,6 +60,8 @@ pub struct Node {
     metrics: Metrics,
     chance: Mutex<SmallRng>,
     tasks: Tasks,
+    /// Cancelled when the node is to stop.
+    stop: CancellationToken,
     /// Signalled when the list of peers is to be read now.
     reload: Arc<Notify>,
 }
@@ -87,6 +90,7 @@ impl Node {
             registry: Arc::clone(&registry),
             transport,
             resolver,
+            batches: Arc::new(AtomicU64::new(1)),
         }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
@@ -100,6 +104,7 @@ impl Node {
             registry,
             cache,
             peers,
+            batch_order: BatchOrder::default(),
             workers,
             gate,
             metrics: metrics.http.clone(),
@@ -108,14 +113,9 @@ impl Node {
         metrics.name_into(&mut names);
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
         let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
-        Self {
-            api,
-            router,
-            metrics,
-            chance: Mutex::new(chance),
-            tasks: Tasks::default(),
-            reload: Arc::default(),
-        }
+        let stop = CancellationToken::new();
+        let tasks = Tasks::new(stop.clone());
+        Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, reload: Arc::default() }
     }
 
     /// Every route of the node.
@@ -187,7 +187,8 @@ impl Node {
     /// If a background task panicked.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
         let limits = serve::Limits::new(&self.api.settings.http);
-        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.tasks.stop, DRAIN).await;
+        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+        // The senders run on until the peers have been told.
         self.leave().await;
         self.tasks.end().await
     }
@@ -199,8 +200,7 @@ impl Node {
         if api.registry.instance(&api.own.app, api.own.id()).is_some() {
             api.registry.cancel(&api.own.app, api.own.id(), Origin::Client);
         }
-        let mut chance = self.draw_chance();
-        if tokio::time::timeout(FLUSH, api.peers.flush(&mut chance)).await.is_err() {
+        if tokio::time::timeout(FLUSH, api.peers.flush()).await.is_err() {
             tracing::warn!(
                 "some peers did not take the last changes in {FLUSH:?}; their clients will tell them"
             );
@@ -220,12 +220,12 @@ impl Node {
 
     /// Cancel this to stop the node.
     pub fn stopper(&self) -> CancellationToken {
-        self.tasks.stop.clone()
+        self.stop.clone()
     }
 
     /// Stops the background work and waits for its end.
     pub async fn stop_background(&self) {
-        self.tasks.stop.cancel();
+        self.stop.cancel();
         // Whether one panicked is for who serves to say.
         let _ = self.tasks.end().await;
     }

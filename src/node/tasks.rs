@@ -6,11 +6,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// The background tasks of one node.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Tasks {
     tracker: TaskTracker,
-    /// Cancelled when the node is to stop.
-    pub(super) stop: CancellationToken,
+    /// Cancelled when a task has failed: the node must stop.
+    stop: CancellationToken,
+    /// Cancelled when the tasks are to end, which is the last that a node does.
+    end: CancellationToken,
     failed: CancellationToken,
 }
 
@@ -20,17 +22,17 @@ pub(super) struct Tasks {
 pub struct TaskPanicked;
 
 impl Tasks {
-    /// Runs a task until it ends or the node stops. If it panics, the node stops and fails.
+    /// No tasks yet. If one panics, `stop` is cancelled.
+    pub(super) fn new(stop: CancellationToken) -> Self {
+        let (end, failed) = (CancellationToken::new(), CancellationToken::new());
+        Self { tracker: TaskTracker::new(), stop, end, failed }
+    }
+
+    /// Runs a task until it ends or all are to. If it panics, the node stops and fails.
     pub(super) fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
-        let (stop, failed) = (self.stop.clone(), self.failed.clone());
-        let task = tokio::spawn({
-            let stop = stop.clone();
-            async move {
-                tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = work => {}
-                }
-            }
+        let (stop, end, failed) = (self.stop.clone(), self.end.clone(), self.failed.clone());
+        let task = tokio::spawn(async move {
+            tokio::select! { () = end.cancelled() => {}, () = work => {} }
         });
         self.tracker.spawn(async move {
             if let Err(e) = task.await
@@ -43,11 +45,12 @@ impl Tasks {
         });
     }
 
-    /// Waits for the end of all tasks, once the node is to stop.
+    /// Ends all tasks and waits for that.
     ///
     /// # Errors
     /// If one panicked.
     pub(super) async fn end(&self) -> Result<(), TaskPanicked> {
+        self.end.cancel();
         self.tracker.close();
         self.tracker.wait().await;
         if self.failed.is_cancelled() { Err(TaskPanicked) } else { Ok(()) }

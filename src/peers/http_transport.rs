@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use reqwest::Client;
 use reqwest::redirect::Policy;
@@ -19,23 +19,25 @@ const IDLE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     client: Client,
+    max_bytes: usize,
 }
 
 impl HttpTransport {
-    /// A transport with such time-outs: for the connection, and for the whole answer after that.
+    /// A transport with such time-outs, for the connection and for silence after that, that takes answers of so many
+    /// bytes at most, after unpacking.
     ///
     /// # Errors
     /// If the system refuses what an HTTP client needs.
-    pub fn new(connect: Duration, read: Duration) -> Result<Self, reqwest::Error> {
+    pub fn new(connect: Duration, read: Duration, max_bytes: usize) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .connect_timeout(connect)
-            .timeout(connect + read)
+            .read_timeout(read)
             .pool_idle_timeout(IDLE)
             .redirect(Policy::none())
             .tcp_nodelay(true)
             .gzip(true)
             .build()?;
-        Ok(Self { client })
+        Ok(Self { client, max_bytes })
     }
 }
 
@@ -46,10 +48,20 @@ impl Transport for HttpTransport {
     ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, TransportError>> + Send + 'a>> {
         Box::pin(async move {
             let request = request.try_into().map_err(|e| failed(&e))?;
-            let response = self.client.execute(request).await.map_err(|e| failed(&e))?;
+            let mut response = self.client.execute(request).await.map_err(|e| failed(&e))?;
             let (status, headers) = (response.status(), response.headers().clone());
-            let body = response.bytes().await.map_err(|e| failed(&e))?;
-            let mut whole = Response::new(body);
+            let mut body = BytesMut::new();
+            while let Some(chunk) = response.chunk().await.map_err(|e| failed(&e))? {
+                if body.len() + chunk.len() > self.max_bytes {
+                    let detail = format!(
+                        "more than the {} bytes that eurekad.limits.answer-bytes allows",
+                        self.max_bytes
+                    );
+                    return Err(TransportError { failure: Failure::Broken, detail });
+                }
+                body.extend_from_slice(&chunk);
+            }
+            let mut whole = Response::new(body.freeze());
             *whole.status_mut() = status;
             *whole.headers_mut() = headers;
             Ok(whole)

@@ -24,45 +24,68 @@ pub(super) struct Sent {
 
 /// The items that tell a peer of one key, in the order in which they must be applied.
 ///
-/// An instance that is gone by eviction leaves nothing: each node evicts on its own. One that is overdue is not sent.
-pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags) -> Vec<Sent> {
+/// An instance that is gone by eviction leaves nothing: each node evicts on its own. Of one that is overdue only a status
+/// is told, which the peer may need although the client speaks to it and no longer here.
+pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags, to_ours: bool) -> Vec<Sent> {
     let Some(entry) = registry.entry(key) else {
-        let cancel = ReplicationInstance::new(ReplicationAction::Cancel, key.app.clone(), key.id.as_str());
-        return if flags.cancel {
-            vec![Sent { key: key.clone(), item: cancel, entry: None }]
-        } else {
-            Vec::new()
-        };
+        return if flags.cancel { cancel(registry, key, to_ours).into_iter().collect() } else { Vec::new() };
     };
-    if entry.lease.is_expired(now, Duration::ZERO) {
-        return Vec::new();
-    }
-    let mut items = Vec::new();
-    // A cancellation before it needs no item of its own: the registration replaces all there is.
-    if flags.record || flags.cancel {
-        let mut item = item(ReplicationAction::Register, key, &entry, entry.info.status);
+    let overdue = entry.lease.is_expired(now, Duration::ZERO);
+    let status = |action, status| item(action, key, &entry, status);
+    let over = entry.override_view();
+    // What was set from outside and has not been told, or has to be told with the record.
+    let from_outside = match over {
+        OverrideView::Set(set) if flags.status => vec![status(ReplicationAction::StatusUpdate, set)],
+        // To a peer that never heard of the override its removal would say nothing: it hears of both.
+        OverrideView::Cleared(value) if flags.status => vec![
+            status(ReplicationAction::StatusUpdate, value),
+            status(ReplicationAction::DeleteStatusOverride, value),
+        ],
+        // One was set and is gone, for the client has spoken since or was cancelled: the peer must not keep it.
+        OverrideView::None if flags.status || flags.cancel => {
+            vec![status(ReplicationAction::DeleteStatusOverride, entry.info.status)]
+        }
+        OverrideView::None | OverrideView::Set(_) | OverrideView::Cleared(_)
+            if flags.confirmed && !flags.record =>
+        {
+            vec![status(ReplicationAction::StatusUpdate, entry.info.status)]
+        }
+        OverrideView::None | OverrideView::Set(_) | OverrideView::Cleared(_) => Vec::new(),
+    };
+    // A cancellation before it needs no item of its own: the registration replaces the record. An override that is gone
+    // was gone before the client spoke, so the record follows it.
+    let spoke_after = flags.status && over == OverrideView::None;
+    let record = ((flags.record || flags.cancel || spoke_after) && !overdue).then(|| {
+        let mut record = status(ReplicationAction::Register, entry.info.status);
         let mut info = (*entry.info).clone();
         info.lease_info = Some(entry.lease.to_info());
-        item.instance_info = Some(info);
-        items.push(item);
-    }
-    if flags.status {
-        items.push(match entry.override_view() {
-            OverrideView::Set(status) => item(ReplicationAction::StatusUpdate, key, &entry, status),
-            OverrideView::Cleared(status) => {
-                item(ReplicationAction::DeleteStatusOverride, key, &entry, status)
-            }
-            OverrideView::None => item(ReplicationAction::StatusUpdate, key, &entry, entry.info.status),
-        });
-    }
-    if items.is_empty() && flags.heartbeat {
-        let mut item = item(ReplicationAction::Heartbeat, key, &entry, entry.info.status);
-        if let OverrideView::Set(status) = entry.override_view() {
-            item.overridden_status = Some(status.as_str().into());
+        info.last_dirty_timestamp = Some(entry.record_dirty());
+        record.instance_info = Some(info);
+        record
+    });
+    let mut items: Vec<ReplicationInstance> = if entry.override_is_newer() {
+        record.into_iter().chain(from_outside).collect()
+    } else {
+        from_outside.into_iter().chain(record).collect()
+    };
+    if items.is_empty() && flags.heartbeat && !overdue {
+        let mut beat = status(ReplicationAction::Heartbeat, entry.info.status);
+        if let OverrideView::Set(status) = over {
+            beat.overridden_status = Some(status.as_str().into());
         }
-        items.push(item);
+        items.push(beat);
     }
     items.into_iter().map(|item| Sent { key: key.clone(), item, entry: Some(entry.clone()) }).collect()
+}
+
+/// A cancellation, as long as the change log remembers it. After that the lease ends by itself at the peer, unless the
+/// instance has registered there anew, and then the cancellation would be wrong.
+fn cancel(registry: &Registry, key: &Key, to_ours: bool) -> Option<Sent> {
+    let dirty = registry.cancelled_dirty(key)?;
+    let mut item = ReplicationInstance::new(ReplicationAction::Cancel, key.app.clone(), key.id.as_str());
+    // Ours take it for old news when they know a newer record. **Compat:** Java's cancellations carry nothing.
+    item.last_dirty_timestamp = to_ours.then_some(dirty);
+    Some(Sent { key: key.clone(), item, entry: None })
 }
 
 fn item(

@@ -39,6 +39,10 @@ pub const NODE_HEADER: &str = "eurekad-node";
 /// The header by which a node of this kind says how far it is: `booting`, `copying`, `open` or `draining`.
 pub const STATE_HEADER: &str = "eurekad-state";
 
+/// The header by which a node of this kind numbers its batches to another: one that was given up on may arrive after a
+/// later one, and must not undo it.
+pub const BATCH_HEADER: &str = "eurekad-batch";
+
 /// The random id of one process. Host names are never compared: two nodes may share one, and one node may have many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NodeId(pub u64);

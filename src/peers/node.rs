@@ -1,5 +1,7 @@
 //! One peer: its queue, its sender, what is known of it.
 
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,14 +16,20 @@ use super::backoff::Backoff;
 use super::messages::{self, Sent, Verdict};
 use super::nodes::Wiring;
 use super::queue::{Flags, Queue};
-use super::transport::TransportError;
-use super::{NODE_HEADER, NodeId};
+use super::transport::{Failure, TransportError};
+use super::{BATCH_HEADER, NODE_HEADER, NodeId};
 use crate::clock::Tick;
 use crate::registry::Key;
 use crate::settings::PeerUrl;
 
 /// The most items of one batch. **Compat:** what a Java server sends and expects.
 const MOST_ITEMS: usize = 250;
+
+/// The least wait after a failure that is longer than this.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Between two log lines about changes that a peer refuses.
+const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
 
 /// After so many server errors in a row a batch is halved: one item of it may be to blame.
 const FAILURES_TO_HALVE: u32 = 3;
@@ -86,8 +94,26 @@ struct Inner {
     refused: u64,
     /// Whether it has left the list: what waits is still sent, and nothing else.
     leaving: bool,
-    /// The most items of the next batch.
-    most: usize,
+    /// Parts of a batch that the peer could not take: they go first, each by itself, until the item to blame is alone.
+    trouble: VecDeque<Vec<(Key, Flags)>>,
+    /// Batches that the peer has taken.
+    batches_taken: u64,
+    /// Keys that failed alone with a server error, and how many batches had been taken by then.
+    suspects: HashMap<Key, u64>,
+    /// When refused changes were last logged, and how many have been refused since.
+    refusals_logged: Option<Tick>,
+    refusals_since: u64,
+}
+
+impl Inner {
+    /// Keys that the peer has not taken yet.
+    fn waiting(&self) -> usize {
+        self.queue.len() + self.on_their_way + self.trouble.iter().map(Vec::len).sum::<usize>()
+    }
+
+    fn due_in(&self, now: Tick) -> Option<Duration> {
+        if self.trouble.is_empty() { self.queue.due_in(now) } else { Some(Duration::ZERO) }
+    }
 }
 
 impl PeerEurekaNode {
@@ -101,7 +127,11 @@ impl PeerEurekaNode {
             round_trip: None,
             refused: 0,
             leaving: false,
-            most: MOST_ITEMS,
+            trouble: VecDeque::new(),
+            batches_taken: 0,
+            suspects: HashMap::new(),
+            refusals_logged: None,
+            refusals_since: 0,
         };
         Self {
             url,
@@ -133,7 +163,7 @@ impl PeerEurekaNode {
             last_success: inner.last_success,
             last_error: inner.last_error.clone(),
             round_trip: inner.round_trip,
-            queued: inner.queue.len() + inner.on_their_way,
+            queued: inner.waiting(),
             dropped: inner.queue.dropped() + inner.refused,
         }
     }
@@ -171,7 +201,7 @@ impl PeerEurekaNode {
     pub(super) fn leave(&self, leaving: bool) -> bool {
         let mut inner = self.inner();
         inner.leaving = leaving;
-        !inner.queue.is_empty() || inner.on_their_way > 0
+        inner.waiting() > 0
     }
 
     /// The peer is no longer wanted: its sender ends.
@@ -197,7 +227,7 @@ impl PeerEurekaNode {
                 self.inner().kind = PeerKind::Unknown;
                 continue;
             }
-            let due = self.inner().queue.due_in(self.wiring.clock.tick());
+            let due = self.inner().due_in(self.wiring.clock.tick());
             match due {
                 Some(Duration::ZERO) => {
                     if let Err(wait) = self.send_batch(&mut backoff, &mut chance).await {
@@ -222,24 +252,18 @@ impl PeerEurekaNode {
         }
     }
 
-    /// Sends what is queued now, until nothing is left or the peer does not take it.
-    pub(super) async fn flush(&self, mut chance: SmallRng) {
-        let mut backoff = Backoff::default();
-        while self.kind() != PeerKind::Myself && !self.inner().queue.is_empty() {
-            if self.send_batch(&mut backoff, &mut chance).await.is_err() {
-                return;
-            }
-        }
-    }
-
     /// Ends a wait after a failure, if one is going on.
     pub(super) fn try_again(&self) {
         self.retry.notify_waiters();
     }
 
-    /// Waits after a failure.
+    /// Waits after a failure. A sign of life ends the wait, but not in its first second: two nodes that fail each other
+    /// would wake each other without end.
     async fn pause(&self, wait: Duration) {
-        tokio::select! { () = tokio::time::sleep(wait) => {}, () = self.retry.notified() => {} }
+        let at_least = wait.min(LEAST_PAUSE);
+        tokio::time::sleep(at_least).await;
+        let rest = tokio::time::sleep(wait - at_least);
+        tokio::select! { () = rest => {}, () = self.retry.notified() => {} }
     }
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
@@ -259,22 +283,32 @@ impl PeerEurekaNode {
         let now = self.wiring.clock.tick();
         let taken = {
             let mut inner = self.inner();
-            let most = inner.most;
-            let taken = inner.queue.take(most);
+            let taken = inner.trouble.pop_front().unwrap_or_else(|| inner.queue.take(MOST_ITEMS));
             inner.on_their_way = taken.len();
             taken
         };
+        let to_ours = matches!(self.kind(), PeerKind::Ours(_));
         let sent: Vec<Sent> = taken
             .iter()
-            .flat_map(|(key, flags)| messages::items(&self.wiring.registry, now, key, *flags))
+            .flat_map(|(key, flags)| messages::items(&self.wiring.registry, now, key, *flags, to_ours))
             .collect();
         let answer = if sent.is_empty() { None } else { Some(self.exchange(&sent).await) };
         self.inner().on_their_way = 0;
         match answer {
-            None => Ok(()),
+            None => {
+                // A queue of nothing but evicted keys must not hold the thread.
+                tokio::task::yield_now().await;
+                Ok(())
+            }
             Some(Ok(answer)) => {
                 backoff.succeeded();
-                self.inner().most = MOST_ITEMS;
+                {
+                    let mut inner = self.inner();
+                    inner.batches_taken += 1;
+                    if inner.queue.is_empty() && inner.trouble.is_empty() {
+                        inner.suspects.clear();
+                    }
+                }
                 self.judge(&sent, answer);
                 Ok(())
             }
@@ -296,14 +330,25 @@ impl PeerEurekaNode {
                 503 => false,
                 code => code >= 500 && failures >= FAILURES_TO_HALVE,
             },
-            Problem::NoAnswer(_) | Problem::NotEureka(_) => false,
+            Problem::NoAnswer(_) | Problem::NotEureka(_) | Problem::WrongLength { .. } => false,
         };
-        if halve && let [(key, _)] = &taken[..] {
-            {
-                let mut inner = self.inner();
-                inner.refused += 1;
-                inner.most = MOST_ITEMS;
+        // One item that ends in a server error may be to blame, or the whole server: it is to blame if others were taken
+        // since it first failed alone.
+        let server_error = matches!(problem, Problem::Status(status) if status.is_server_error());
+        if halve
+            && server_error
+            && let [(key, _)] = &taken[..]
+        {
+            let mut inner = self.inner();
+            let taken_now = inner.batches_taken;
+            if *inner.suspects.entry(key.clone()).or_insert(taken_now) == taken_now {
+                inner.queue.put_back(taken, self.wiring.clock.tick());
+                return;
             }
+            inner.suspects.clear();
+        }
+        if halve && let [(key, _)] = &taken[..] {
+            self.inner().refused += 1;
             tracing::warn!(
                 peer = %self.url, app = ?key.app, id = ?key.id, %problem, "dropped: the peer does not take it"
             );
@@ -311,38 +356,49 @@ impl PeerEurekaNode {
         }
         let mut inner = self.inner();
         if halve {
-            inner.most = (taken.len() / 2).max(1);
+            let mut first = taken;
+            let second = first.split_off(first.len() / 2);
+            inner.trouble.push_front(second);
+            inner.trouble.push_front(first);
+        } else {
+            inner.queue.put_back(taken, self.wiring.clock.tick());
         }
-        inner.queue.put_back(taken, self.wiring.clock.tick());
     }
 
     fn judge(&self, sent: &[Sent], answer: ReplicationListResponse) {
-        if answer.responses.len() != sent.len() {
-            tracing::warn!(
-                peer = %self.url, sent = sent.len(), answered = answer.responses.len(),
-                "the peer's answer does not fit the batch"
-            );
-            return;
-        }
-        let mut again = Vec::new();
+        let (mut again, mut refused) = (Vec::new(), Vec::new());
         for (sent, answer) in sent.iter().zip(answer.responses) {
             match messages::judge(&self.wiring.registry, sent, answer) {
                 Verdict::Done => {}
                 Verdict::SendRecord => {
-                    again.push((sent.key.clone(), Flags { record: true, status: true, ..Flags::default() }));
+                    again.push((sent.key.clone(), Flags { record: true, ..Flags::default() }));
                 }
-                Verdict::Refused(code) => {
-                    self.inner().refused += 1;
-                    tracing::warn!(
-                        peer = %self.url, app = ?sent.key.app, id = ?sent.key.id, code,
-                        action = sent.item.action.as_str(), "the peer refused a change"
-                    );
-                }
+                Verdict::Refused(code) => refused.push((sent, code)),
             }
         }
-        // Only what is still here has anything to send; a status alone goes only where one was set.
-        again.iter_mut().for_each(|(key, flags)| flags.status = self.wiring.registry.has_override(key));
+        self.log_refusals(&refused);
+        // An override goes with the record, and counts where none is set: the peer may know better.
         self.inner().queue.put_back(again, self.wiring.clock.tick());
+    }
+
+    /// One line about refused changes a minute, with how many there were: a peer that is full refuses every one.
+    fn log_refusals(&self, refused: &[(&Sent, u16)]) {
+        let Some((sent, code)) = refused.first() else { return };
+        let now = self.wiring.clock.tick();
+        let times = {
+            let mut inner = self.inner();
+            inner.refused += refused.len() as u64;
+            inner.refusals_since += refused.len() as u64;
+            if inner.refusals_logged.is_some_and(|at| now.since(at) < REFUSALS_LOGGED_EVERY) {
+                return;
+            }
+            inner.refusals_logged = Some(now);
+            std::mem::take(&mut inner.refusals_since)
+        };
+        tracing::warn!(
+            peer = %self.url, times, code, app = ?sent.key.app, id = ?sent.key.id,
+            action = sent.item.action.as_str(), "the peer refuses changes; this is one of them"
+        );
     }
 
     /// One exchange with the peer: who it is is learned from every answer.
@@ -352,12 +408,27 @@ impl PeerEurekaNode {
         let started = self.wiring.clock.tick();
         let mut request = self.request(Method::POST, "peerreplication/batch/", body);
         request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let response = self.wiring.transport.send(request).await.map_err(Problem::NoAnswer)?;
+        if let Ok(number) =
+            HeaderValue::from_str(&self.wiring.batches.fetch_add(1, Ordering::Relaxed).to_string())
+        {
+            request.headers_mut().insert(BATCH_HEADER, number);
+        }
+        let limit = self.wiring.settings.connect_timeout + self.wiring.settings.read_timeout;
+        let response = match tokio::time::timeout(limit, self.wiring.transport.send(request)).await {
+            Ok(answer) => answer.map_err(Problem::NoAnswer)?,
+            Err(_elapsed) => {
+                let detail = format!("nothing for {limit:?}");
+                return Err(Problem::NoAnswer(TransportError { failure: Failure::TimedOut, detail }));
+            }
+        };
         if !response.status().is_success() {
             return Err(Problem::Status(response.status()));
         }
         let answer =
             decode::replication_response(response.body()).map_err(|e| Problem::NotEureka(e.to_string()))?;
+        if answer.responses.len() != sent.len() {
+            return Err(Problem::WrongLength { sent: sent.len(), answered: answer.responses.len() });
+        }
         self.succeeded(&response, self.wiring.clock.tick().since(started));
         Ok(answer)
     }
@@ -388,18 +459,26 @@ impl PeerEurekaNode {
             Some(id) => PeerKind::Ours(id),
             None => PeerKind::Java,
         };
-        let (news, queued) = {
+        let (news, turned, queued) = {
             let mut inner = self.inner();
             let news = inner.last_error.is_some() || inner.last_success.is_none();
             inner.last_success = Some(self.wiring.clock.epoch_millis());
             inner.last_error = None;
             inner.round_trip = Some(round_trip);
-            inner.kind = kind;
+            let before = std::mem::replace(&mut inner.kind, kind);
+            let turned = kind == PeerKind::Myself && matches!(before, PeerKind::Ours(_) | PeerKind::Java);
             if kind == PeerKind::Myself {
                 inner.queue.clear();
+                inner.trouble.clear();
             }
-            (news, inner.queue.len())
+            (news, turned, inner.queue.len())
         };
+        if turned {
+            tracing::warn!(
+                peer = %self.url,
+                "another node answered there before, and now this one does: a balancer, or something that repeats headers"
+            );
+        }
         if news {
             tracing::info!(peer = %self.url, kind = kind.word(), queued, "the peer answers");
         }
@@ -437,6 +516,8 @@ pub(super) enum Problem {
     NoAnswer(TransportError),
     #[error("answered {0}{hint}", hint = hint(*.0))]
     Status(StatusCode),
+    #[error("answered {answered} items of {sent}; something between it and this node changes its answers")]
+    WrongLength { sent: usize, answered: usize },
     #[error("answered what no Eureka server would ({0}); check its URL in eureka.client.service-url")]
     NotEureka(String),
 }

@@ -1,12 +1,9 @@
 //! All peers: feeding their queues from the registry.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-
-use futures_util::future::join_all;
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 use super::NodeId;
 use super::list::PeerList;
@@ -20,6 +17,9 @@ use crate::settings::{PeerSettings, PeerUrl};
 
 /// How often heartbeats are collected from the registry.
 const COLLECT: Duration = Duration::from_millis(100);
+
+/// How often a flush looks whether it is done.
+const FLUSH_LOOK: Duration = Duration::from_millis(10);
 
 /// A peer that leaves the list keeps its queue for so long: it may come back, with a name that resolves again.
 const REMEMBERED: Duration = Duration::from_secs(180);
@@ -39,6 +39,8 @@ pub struct Wiring {
     pub transport: Arc<dyn Transport>,
     /// Names to addresses.
     pub resolver: Arc<dyn Resolve>,
+    /// Numbers for batches, so that one that arrives after a later one is known.
+    pub batches: Arc<AtomicU64>,
 }
 
 /// The peers of one node.
@@ -62,8 +64,6 @@ struct Members {
 struct Fed {
     /// The registry's version up to which changes are in the queues.
     version: u64,
-    /// How many changes the log had lost by then.
-    dropped: u64,
 }
 
 impl PeerEurekaNodes {
@@ -219,7 +219,7 @@ impl PeerEurekaNodes {
         let mut keys = self.changed_keys();
         keys.extend(self.wiring.registry.take_local_touches().into_iter().map(|(key, touch)| match touch {
             LocalTouch::Renewed => (key, Flags { heartbeat: true, ..Flags::default() }),
-            LocalTouch::StatusConfirmed => (key, Flags { status: true, ..Flags::default() }),
+            LocalTouch::StatusConfirmed => (key, Flags { confirmed: true, ..Flags::default() }),
             LocalTouch::CancelledBefore => (key, Flags { cancel: true, ..Flags::default() }),
         }));
         if !keys.is_empty() {
@@ -228,24 +228,29 @@ impl PeerEurekaNodes {
         }
     }
 
-    /// Sends to all peers, side by side, what is still queued.
-    pub async fn flush(&self, chance: &mut SmallRng) {
+    /// Waits until every peer that answers has taken what it has to be told.
+    pub async fn flush(&self) {
         self.feed_once();
-        let nodes = self.distinct();
-        join_all(nodes.iter().map(|node| node.flush(SmallRng::seed_from_u64(chance.random())))).await;
+        while self.distinct().iter().any(|node| node.answers() && node.view().queued > 0) {
+            tokio::time::sleep(FLUSH_LOOK).await;
+        }
     }
 
-    /// The keys whose local state changed since the last call. If the change log has lost entries, that is every key.
+    /// The keys whose local state changed since the last call. If the change log
+    /// has lost some of these, that is every key that is heard here.
     fn changed_keys(&self) -> Vec<(Key, Flags)> {
         let registry = &self.wiring.registry;
         let mut fed = self.fed.lock().unwrap_or_else(PoisonError::into_inner);
         let changes = registry.changes_since(fed.version);
-        let lost = registry.changes_dropped();
         let mut keys: Vec<(Key, Flags)> = Vec::new();
-        if lost > fed.dropped {
-            fed.dropped = lost;
-            let all = Flags { record: true, status: true, ..Flags::default() };
-            keys.extend(registry.keys().into_iter().map(|key| (key, all)));
+        let lost_up_to = registry.changes_lost_up_to();
+        if lost_up_to > fed.version {
+            // What peers were not told of was said here: by clients that are heard here.
+            let all = Flags { record: true, ..Flags::default() };
+            keys.extend(registry.keys_renewed_here().into_iter().map(|key| {
+                let status = registry.has_override(&key);
+                (key, Flags { status, ..all })
+            }));
         }
         let after = |version: Option<u64>| version.is_some_and(|v| v > fed.version);
         keys.extend(changes.iter().filter_map(|change| {
@@ -254,13 +259,11 @@ impl PeerEurekaNodes {
                 cancel: after(local.cancel),
                 record: after(local.record),
                 status: after(local.override_),
-                heartbeat: false,
+                ..Flags::default()
             };
             (flags != Flags::default()).then(|| (change.key.clone(), flags))
         }));
-        if let Some(last) = changes.last() {
-            fed.version = last.version;
-        }
+        fed.version = changes.last().map_or(fed.version, |last| last.version).max(lost_up_to);
         keys
     }
 }

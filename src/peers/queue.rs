@@ -3,9 +3,8 @@
 //! Nothing is kept of *what* happened but that it did: what is sent is read from the registry when it is sent. So the
 //! order within a key is the registry's, nothing is sent twice, and the size is bounded by the number of instances.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
-
-use indexmap::IndexMap;
 
 use crate::clock::Tick;
 use crate::registry::Key;
@@ -22,6 +21,8 @@ pub struct Flags {
     pub record: bool,
     /// Its status was set or cleared from outside.
     pub status: bool,
+    /// A status was set from outside that it showed already.
+    pub confirmed: bool,
     /// Its client was heard.
     pub heartbeat: bool,
 }
@@ -34,13 +35,14 @@ impl Flags {
             cancel: self.cancel || other.cancel,
             record: self.record || other.record,
             status: self.status || other.status,
+            confirmed: self.confirmed || other.confirmed,
             heartbeat: self.heartbeat || other.heartbeat,
         }
     }
 
     /// Whether it should leave at once; a heartbeat can wait a little for others.
     pub fn is_urgent(self) -> bool {
-        self.cancel || self.record || self.status
+        self.cancel || self.record || self.status || self.confirmed
     }
 }
 
@@ -53,8 +55,13 @@ struct Entry {
 /// The queue of one peer, in the order in which keys were first marked.
 #[derive(Debug)]
 pub struct Queue {
-    entries: IndexMap<Key, Entry>,
-    urgent: usize,
+    /// By the number each key was given when it was first marked.
+    entries: BTreeMap<u64, (Key, Entry)>,
+    numbers: HashMap<Key, u64>,
+    /// The numbers of what is urgent, and of what is not.
+    urgent: BTreeSet<u64>,
+    beats: BTreeSet<u64>,
+    next: u64,
     capacity: usize,
     linger: Duration,
     dropped: u64,
@@ -63,57 +70,67 @@ pub struct Queue {
 impl Queue {
     /// An empty queue of at most `capacity` keys. What is urgent lingers for `linger` before it leaves.
     pub fn new(capacity: usize, linger: Duration) -> Self {
-        Self { entries: IndexMap::new(), urgent: 0, capacity: capacity.max(1), linger, dropped: 0 }
+        Self {
+            entries: BTreeMap::new(),
+            numbers: HashMap::new(),
+            urgent: BTreeSet::new(),
+            beats: BTreeSet::new(),
+            next: 0,
+            capacity: capacity.max(1),
+            linger,
+            dropped: 0,
+        }
     }
 
     /// Marks a key. Marking it again keeps its place, so that a client that beats all the time delays nobody.
     pub fn mark(&mut self, key: Key, flags: Flags, now: Tick) {
-        match self.entries.get_mut(&key) {
-            Some(entry) => {
-                let before = entry.flags;
-                entry.flags = before.or(flags);
-                if !before.is_urgent() && flags.is_urgent() {
-                    self.urgent += 1;
-                    entry.since = now;
-                }
+        if let Some(number) = self.numbers.get(&key)
+            && let Some((_, entry)) = self.entries.get_mut(number)
+        {
+            if flags.is_urgent() && self.beats.remove(number) {
+                self.urgent.insert(*number);
+                entry.since = now;
             }
-            None => {
-                if self.entries.len() == self.capacity {
-                    self.drop_one();
-                }
-                self.urgent += usize::from(flags.is_urgent());
-                self.entries.insert(key, Entry { flags, since: now });
-            }
+            entry.flags = entry.flags.or(flags);
+            return;
         }
-    }
-
-    /// When full, the oldest heartbeat goes: the next one replaces it. Without any, the oldest entry.
-    fn drop_one(&mut self) {
-        let heartbeat = self.entries.values().position(|entry| !entry.flags.is_urgent());
-        if let Some((_, entry)) = self.entries.shift_remove_index(heartbeat.unwrap_or(0)) {
-            self.urgent -= usize::from(entry.flags.is_urgent());
+        if self.entries.len() == self.capacity {
+            // The oldest heartbeat goes: the next one replaces it. Without any, the oldest entry.
+            let oldest = self.beats.first().or_else(|| self.urgent.first()).copied();
+            oldest.map(|number| self.remove(number));
             self.dropped += 1;
         }
+        let number = self.next;
+        self.next += 1;
+        self.numbers.insert(key.clone(), number);
+        self.entries.insert(number, (key, Entry { flags, since: now }));
+        if flags.is_urgent() { &mut self.urgent } else { &mut self.beats }.insert(number);
+    }
+
+    fn remove(&mut self, number: u64) -> Option<(Key, Flags)> {
+        let (key, entry) = self.entries.remove(&number)?;
+        self.numbers.remove(&key);
+        self.urgent.remove(&number);
+        self.beats.remove(&number);
+        Some((key, entry.flags))
     }
 
     /// How long until something should be sent; `None` if there is nothing.
     pub fn due_in(&self, now: Tick) -> Option<Duration> {
-        let wait = |entry: &Entry, gather: Duration| gather.saturating_sub(now.since(entry.since));
-        if self.urgent > 0 {
-            if self.linger.is_zero() {
-                return Some(Duration::ZERO);
-            }
-            let urgent = self.entries.values().filter(|entry| entry.flags.is_urgent());
-            return urgent.map(|entry| wait(entry, self.linger)).min();
-        }
-        self.entries.first().map(|(_, entry)| wait(entry, HEARTBEATS_GATHER))
+        let (first, gather) = match (self.urgent.first(), self.beats.first()) {
+            (Some(_), _) if self.linger.is_zero() => return Some(Duration::ZERO),
+            (Some(urgent), _) => (urgent, self.linger),
+            (None, Some(beat)) => (beat, HEARTBEATS_GATHER),
+            (None, None) => return None,
+        };
+        let (_, entry) = self.entries.get(first)?;
+        Some(gather.saturating_sub(now.since(entry.since)))
     }
 
     /// Takes out the first keys, at most so many.
     pub fn take(&mut self, most: usize) -> Vec<(Key, Flags)> {
-        let taken: Vec<_> = self.entries.drain(..most.min(self.entries.len())).collect();
-        self.urgent -= taken.iter().filter(|(_, entry)| entry.flags.is_urgent()).count();
-        taken.into_iter().map(|(key, entry)| (key, entry.flags)).collect()
+        let numbers: Vec<u64> = self.entries.keys().take(most).copied().collect();
+        numbers.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
     /// Puts back what could not be sent. What was marked meanwhile is added to it.
@@ -124,7 +141,9 @@ impl Queue {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.urgent = 0;
+        self.numbers.clear();
+        self.urgent.clear();
+        self.beats.clear();
     }
 
     /// How many keys wait.
@@ -147,10 +166,11 @@ impl Queue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
-    const BEAT: Flags = Flags { cancel: false, record: false, status: false, heartbeat: true };
-    const RECORD: Flags = Flags { cancel: false, record: true, status: false, heartbeat: false };
+    const BEAT: Flags =
+        Flags { cancel: false, record: false, status: false, confirmed: false, heartbeat: true };
+    const RECORD: Flags =
+        Flags { cancel: false, record: true, status: false, confirmed: false, heartbeat: false };
 
     fn key(n: u32) -> Key {
         Key::new("A", &n.to_string())
@@ -208,7 +228,7 @@ mod tests {
             let mut model: BTreeMap<Key, Flags> = BTreeMap::new();
             let mut flight: Vec<(Key, Flags)> = Vec::new();
             for (step, n, [cancel, record, status, heartbeat]) in steps {
-                let flags = Flags { cancel, record, status, heartbeat };
+                let flags = Flags { cancel, record, status, confirmed: false, heartbeat };
                 match step {
                     0 | 1 if flags != Flags::default() => {
                         queue.mark(key(n), flags, Tick(0));

@@ -4,17 +4,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use eurekad_wire::{Applications, Format, decode};
-use futures_util::future::join_all;
+use eurekad_wire::{Applications, decode};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::{Method, StatusCode};
 
 use super::node::{PeerEurekaNode, Problem};
 use super::nodes::PeerEurekaNodes;
 use super::{NODE_HEADER, NodeId, STATE_HEADER};
+use crate::clock::Tick;
 use crate::registry::{Origin, Registration};
 
 /// Between two rounds of asking those that had no answer.
 const ROUND: Duration = Duration::from_secs(1);
+
+/// Once some peer had data, the others have so long to give theirs.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What a copy brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +37,8 @@ pub struct Synced {
 enum Said {
     /// Its registry.
     Registry(Box<Applications>),
-    /// It is booting too, and has found nobody with data.
-    BootingToo,
+    /// It has nothing: it is booting too, or has opened with nothing.
+    Empty,
     /// It is booting and copying from somebody: it will have data.
     Copying,
     /// It is this node.
@@ -54,47 +59,60 @@ impl PeerEurekaNodes {
         let mut synced = Synced { instances: 0, sources: 0, complete: false };
         let mut done: Vec<String> = Vec::new();
         let deadline = wiring.clock.tick().after(wiring.settings.sync_timeout);
+        let until = |moment: Tick| moment.since(wiring.clock.tick());
         loop {
-            let listed = self.is_listed_completely();
-            let mut left = self.nodes();
-            left.retain(|node| !done.contains(&node.url().to_string()));
-            let said = join_all(left.iter().map(|node| node.fetch_registry())).await;
+            let nodes = self.nodes().into_iter().filter(|node| !done.contains(&node.url().to_string()));
+            let mut asked: FuturesUnordered<_> = nodes
+                .map(|node| async move {
+                    let said = node.fetch_registry().await;
+                    (node, said)
+                })
+                .collect();
             // A name that does not resolve is a peer that does not answer.
-            let mut some_may_have_data = !listed;
-            let mut unheard = Vec::new();
-            for (node, said) in left.into_iter().zip(said) {
-                match said {
-                    Said::Registry(applications) => {
+            let mut some_may_have_data = !self.is_listed_completely();
+            let mut patience = deadline;
+            loop {
+                // What one has is taken at once: while others are waited for, it grows old.
+                let answer = match tokio::time::timeout(until(patience), asked.next()).await {
+                    Ok(Some(answer)) => answer,
+                    Ok(None) => break,
+                    Err(_elapsed) => {
+                        some_may_have_data = true;
+                        break;
+                    }
+                };
+                match answer {
+                    (node, Said::Registry(applications)) => {
                         let brought = self.take_over(*applications);
                         copying.fetch_or(brought > 0, Ordering::Relaxed);
                         synced.sources += usize::from(brought > 0);
                         synced.instances += brought;
                         tracing::info!(peer = %node.url(), instances = brought, "copied the peer's registry");
                         done.push(node.url().to_string());
+                        if brought > 0 {
+                            patience = patience.min(wiring.clock.tick().after(GRACE));
+                        }
                     }
-                    Said::Myself => {
+                    (node, Said::Myself) => {
                         node.is_myself();
                         done.push(node.url().to_string());
                     }
-                    // It knows no more than this node does.
-                    Said::BootingToo => unheard.push(node),
-                    Said::Copying | Said::Nothing => {
-                        some_may_have_data = true;
-                        unheard.push(node);
-                    }
+                    // It knows no more than this node does, or has opened with nothing.
+                    (_, Said::Empty) => {}
+                    (_, Said::Copying | Said::Nothing) => some_may_have_data = true,
                 }
             }
             if synced.sources > 0 || !some_may_have_data {
                 synced.complete = !some_may_have_data;
                 return synced;
             }
-            let now = wiring.clock.tick();
-            if now >= deadline {
-                let silent: Vec<String> = unheard.iter().map(|node| node.url().to_string()).collect();
+            if until(deadline).is_zero() {
+                let nodes = self.nodes().into_iter().map(|node| node.url().to_string());
+                let silent: Vec<String> = nodes.filter(|url| !done.contains(url)).collect();
                 tracing::warn!(peers = silent.join(", "), "nothing to copy: these peers have not answered");
                 return synced;
             }
-            tokio::time::sleep(ROUND.min(deadline.since(now))).await;
+            tokio::time::sleep(ROUND.min(until(deadline))).await;
         }
     }
 
@@ -128,14 +146,22 @@ impl PeerEurekaNode {
             return Said::Myself;
         }
         match (response.status(), text(STATE_HEADER)) {
-            (StatusCode::OK, _) => match decode::applications(Format::Json, response.body()) {
-                Ok(applications) => Said::Registry(Box::new(applications)),
+            (StatusCode::OK, _) => match decode::registry_copy(response.body()) {
+                Ok((applications, refused)) => {
+                    if let Some(first) = refused.first() {
+                        tracing::warn!(
+                            peer = %self.url(), times = refused.len(), first = ?first.to_string(),
+                            "instances of the peer cannot be taken over"
+                        );
+                    }
+                    Said::Registry(Box::new(applications))
+                }
                 Err(e) => {
                     tracing::warn!(peer = %self.url(), "the peer {}", Problem::NotEureka(e.to_string()));
                     Said::Nothing
                 }
             },
-            (StatusCode::FORBIDDEN, Some("booting")) => Said::BootingToo,
+            (StatusCode::FORBIDDEN, Some("booting" | "open")) => Said::Empty,
             (StatusCode::FORBIDDEN, Some("copying")) => Said::Copying,
             (status, _) => {
                 tracing::info!(peer = %self.url(), "the peer {}", Problem::Status(status));

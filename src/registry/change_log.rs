@@ -41,6 +41,8 @@ pub struct LocalVersions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touched {
     Record,
+    /// A registration that ended what the removal of an override had left: peers have to be told of both.
+    RecordAndOverride,
     Cancel,
     Override,
 }
@@ -55,6 +57,8 @@ pub(super) struct ChangeLog {
     /// Until then the log lacks changes that its retention promises.
     incomplete_until: Option<Tick>,
     dropped: u64,
+    /// The newest version that went for lack of room.
+    dropped_up_to: u64,
 }
 
 impl ChangeLog {
@@ -66,6 +70,7 @@ impl ChangeLog {
             capacity: capacity.max(1),
             incomplete_until: None,
             dropped: 0,
+            dropped_up_to: 0,
         }
     }
 
@@ -84,6 +89,10 @@ impl ChangeLog {
         if origin.is_local() {
             match touched {
                 Touched::Record => local.record = Some(version),
+                Touched::RecordAndOverride => {
+                    local.record = Some(version);
+                    local.override_ = Some(version);
+                }
                 Touched::Cancel => local.cancel = Some(version),
                 Touched::Override => local.override_ = Some(version),
             }
@@ -95,6 +104,7 @@ impl ChangeLog {
         {
             self.newest.remove(&change.key);
             self.dropped += 1;
+            self.dropped_up_to = change.version;
             self.incomplete_until = Some(change.at.after(self.retention).max(at));
         }
     }
@@ -133,6 +143,16 @@ impl ChangeLog {
     /// Changes that went for lack of room.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// The newest version that went for lack of room; 0 if none did.
+    pub(super) fn dropped_up_to(&self) -> u64 {
+        self.dropped_up_to
+    }
+
+    /// The newest entry of a key, if it is still there.
+    pub(super) fn newest(&self, key: &Key) -> Option<&Change> {
+        self.entries.get(self.newest.get(key)?)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -52,6 +52,11 @@ impl Following {
         self.version.send_replace(version);
     }
 
+    /// Whether there are peers that follow what happens here.
+    pub(super) fn has_followers(&self) -> bool {
+        self.keep_touches.load(Ordering::Relaxed)
+    }
+
     /// Keeps a touch, each lease's renewal once: so there are never more of them than leases.
     pub(super) fn touch(
         &self,
@@ -60,7 +65,7 @@ impl Following {
         touch: LocalTouch,
         origin: Origin,
     ) {
-        if !origin.is_local() || !self.keep_touches.load(Ordering::Relaxed) {
+        if !origin.is_local() || !self.has_followers() {
             return;
         }
         if touch == LocalTouch::Renewed && lease.note_touched() {
@@ -72,7 +77,7 @@ impl Following {
 
     /// A cancellation that a peer has missed. At most once for each, so there are never more of them than floors.
     pub(super) fn tell_again(&self, key: Key) {
-        if self.keep_touches.load(Ordering::Relaxed) {
+        if self.has_followers() {
             let mut touches = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
             touches.push(Touch { key, touch: LocalTouch::CancelledBefore, lease: None });
         }
@@ -122,15 +127,21 @@ impl Registry {
         self.read().instances.get(key.app.as_str(), key.id.as_str()).cloned()
     }
 
-    /// Whether a status is set from outside on an instance.
+    /// Whether a status is set from outside on an instance, or was removed and the client has not spoken since.
     pub fn has_override(&self, key: &Key) -> bool {
         self.entry(key).is_some_and(|entry| entry.override_view() != super::OverrideView::None)
     }
 
-    /// All keys.
-    pub fn keys(&self) -> Vec<Key> {
+    /// The newest change that left the log for lack of room; who has not read up to it has missed something.
+    pub fn changes_lost_up_to(&self) -> u64 {
+        self.read().log.dropped_up_to()
+    }
+
+    /// The `lastDirtyTimestamp` of an instance that was cancelled, as long as the change log remembers it.
+    pub fn cancelled_dirty(&self, key: &Key) -> Option<i64> {
         let guarded = self.read();
-        guarded.instances.apps.values().flat_map(|app| app.instances()).map(Registered::key).collect()
+        let change = guarded.log.newest(key).filter(|change| change.gone)?;
+        Some(change.after.record_dirty)
     }
 
     /// The keys of all leases whose clients were last heard here.

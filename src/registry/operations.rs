@@ -48,7 +48,7 @@ impl Registry {
         }
         self.metrics.registrations.inc();
         match existing {
-            Some(existing) if keeps_existing(&existing, &info, origin, now) => {
+            Some(existing) if keeps_existing(&existing, &info, now) => {
                 let entry =
                     Registered { lease: self.lease_for(&existing.info, Some(&existing), now), ..existing };
                 self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
@@ -57,8 +57,10 @@ impl Registry {
             existing => {
                 let outcome = if existing.is_some() { Registration::Replaced } else { Registration::New };
                 let version = guarded.instances.next_version();
+                let ends_removal = existing.as_ref().is_some_and(Registered::is_cleared);
+                let touched = if ends_removal { Touched::RecordAndOverride } else { Touched::Record };
                 let entry = self.record(info, existing.as_ref(), origin, version, now);
-                self.put(&mut guarded, key, entry, ActionType::Added, origin, Touched::Record, now);
+                self.put(&mut guarded, key, entry, ActionType::Added, origin, touched, now);
                 outcome
             }
         }
@@ -96,8 +98,27 @@ impl Registry {
             origin == Origin::Client,
             self.settings.trust_client_status,
         );
-        // A removed override has done its work once the client speaks; a set one stays. A body that brings its own
-        // override (a copy from another server) counts only where none is set here.
+        // A removed override has done its work once the client speaks: here, or through a peer with a newer record. What
+        // a peer says of the same record is older than the removal.
+        if let Some(existing) = existing
+            && existing.is_cleared()
+            && !origin.is_local()
+            && record_dirty <= existing.record_dirty
+        {
+            let (own_status, record_version, over) =
+                (existing.own_status, existing.record_version, existing.over);
+            let bytes = info.text_bytes();
+            return Registered {
+                info: Arc::new(info),
+                lease,
+                bytes,
+                own_status,
+                record_dirty,
+                record_version,
+                over,
+            };
+        }
+        // A set override stays. A body that brings its own (a copy from another server) counts only where none is set.
         let over = existing.and_then(|e| e.over).filter(|o| o.set_status().is_some()).or_else(|| {
             (info.overridden_status != InstanceStatus::Unknown).then_some(Override {
                 value: OverrideValue::Set(info.overridden_status),
@@ -142,7 +163,7 @@ impl Registry {
         let Some(dirty) = beat.last_dirty.filter(|_| self.settings.sync_when_timestamp_differs) else {
             return HeartbeatOutcome::Renewed;
         };
-        let ours = entry.info.last_dirty_timestamp.unwrap_or(0);
+        let (ours, now) = (entry.info.last_dirty_timestamp.unwrap_or(0), self.clock.epoch_millis());
         if dirty > ours {
             drop(guarded);
             if let Some(over) =
@@ -151,7 +172,7 @@ impl Registry {
                 self.store_override(app, id, over, origin);
             }
             HeartbeatOutcome::SenderIsNewer
-        } else if dirty < ours && origin == Origin::Replica {
+        } else if dirty < ours && origin == Origin::Replica && !is_from_the_future(ours, now) {
             HeartbeatOutcome::SenderIsOlder(entry.clone())
         } else {
             HeartbeatOutcome::Renewed
@@ -189,9 +210,25 @@ impl Registry {
     ///
     /// **Compat:** a cancellation of an unknown instance is listed among the recent ones all the same.
     pub fn cancel(&self, app: &AppName, id: &str, origin: Origin) -> Cancellation {
+        self.cancel_record(app, id, None, origin)
+    }
+
+    /// Takes an instance out, unless its record here is newer than `cancelled`, the `lastDirtyTimestamp` that was
+    /// cancelled at another node: then it lives again, and the cancellation is old news.
+    pub fn cancel_record(
+        &self,
+        app: &AppName,
+        id: &str,
+        cancelled: Option<i64>,
+        origin: Origin,
+    ) -> Cancellation {
         let now = self.clock.epoch_millis();
         let key = Key { app: app.clone(), id: InstanceId::new(id) };
         let mut guarded = self.write();
+        let existing = guarded.instances.get(app.as_str(), id);
+        if existing.zip(cancelled).is_some_and(|(entry, cancelled)| entry.record_dirty > cancelled) {
+            return Cancellation::OldNews;
+        }
         let found = self.take_out(&mut guarded, key.clone(), origin, now);
         let what = if found { Happened::Cancelled } else { Happened::Unknown };
         guarded.cancelled.push(RecentEvent { at: now, key, what });
@@ -208,7 +245,8 @@ impl Registry {
     pub(super) fn take_out(&self, guarded: &mut Guarded, key: Key, origin: Origin, now: i64) -> bool {
         let Some(entry) = guarded.instances.remove(&key) else { return false };
         guarded.expectation.remove(&entry.lease);
-        if origin.is_local() {
+        // Without peers there is nobody who could bring it back.
+        if origin.is_local() && self.following.has_followers() {
             guarded.floors.set(key.clone(), &entry, self.clock.tick());
         }
         entry.lease.end(now);
@@ -235,7 +273,10 @@ impl Registry {
     ) -> StatusChange {
         self.metrics.status_updates.inc();
         self.change_override(app, id, last_dirty, origin, |entry| {
-            (entry.info.status != status).then_some(OverrideValue::Set(status))
+            // Another node's override counts also where it shows nothing new, over an older one.
+            let older = entry.over.and_then(|o| o.set_status()).is_some_and(|set| set != status);
+            let tells = entry.info.status != status || (origin == Origin::Replica && older);
+            tells.then_some(OverrideValue::Set(status))
         })
     }
 
@@ -252,7 +293,14 @@ impl Registry {
     ) -> StatusChange {
         self.metrics.override_removals.inc();
         self.change_override(app, id, last_dirty, origin, |entry| {
-            entry.over.and_then(|o| o.set_status()).map(|_| OverrideValue::Cleared(value))
+            match entry.over.map(|o| o.value) {
+                Some(OverrideValue::Set(_)) => Some(OverrideValue::Cleared(value)),
+                // Another node knows what came after the removal.
+                Some(OverrideValue::Cleared(shown)) if origin == Origin::Replica && shown != value => {
+                    Some(OverrideValue::Cleared(value))
+                }
+                Some(OverrideValue::Cleared(_)) | None => None,
+            }
         })
     }
 
@@ -364,7 +412,7 @@ impl Registry {
             Some(before) => guarded.expectation.replace(&before.lease, &after.lease),
             None => guarded.expectation.add(&after.lease),
         }
-        if touched == Touched::Record {
+        if touched != Touched::Override {
             after.lease.note_heard(origin.is_local());
             guarded.registered.push(RecentEvent { at: now, key: key.clone(), what: Happened::Registered });
         }
@@ -393,11 +441,16 @@ impl Registered {
     }
 }
 
-/// Whether the record that is there beats the one that comes.
-fn keeps_existing(existing: &Registered, incoming: &InstanceInfo, origin: Origin, now: i64) -> bool {
+/// Whether the record that is there beats the one that comes. One from the future beats none that is not: a clock that
+/// went wrong once would lock its client out, here or, brought back by a peer, everywhere.
+fn keeps_existing(existing: &Registered, incoming: &InstanceInfo, now: i64) -> bool {
     let Some(dirty) = incoming.last_dirty_timestamp else { return false };
-    let from_the_future = existing.record_dirty > now.saturating_add(DIRTY_FROM_THE_FUTURE_MS);
-    existing.record_dirty > dirty && !(origin == Origin::Client && from_the_future)
+    existing.record_dirty > dirty
+        && (!is_from_the_future(existing.record_dirty, now) || is_from_the_future(dirty, now))
+}
+
+fn is_from_the_future(dirty: i64, now: i64) -> bool {
+    dirty > now.saturating_add(DIRTY_FROM_THE_FUTURE_MS)
 }
 
 /// **Compat:** an Amazon instance that names no `instance-id` gets its own id there; an empty one is left empty.

@@ -52,6 +52,16 @@ impl Registered {
         }
     }
 
+    /// Whether what is set on it from outside is newer than what its client said.
+    pub fn override_is_newer(&self) -> bool {
+        self.over.is_some_and(|over| over.version > self.record_version)
+    }
+
+    /// The `lastDirtyTimestamp` of its client's record, without what a status call brought.
+    pub fn record_dirty(&self) -> i64 {
+        self.record_dirty
+    }
+
     /// Its place in the registry.
     pub fn key(&self) -> Key {
         Key { app: self.info.app.clone(), id: InstanceId::new(self.info.id()) }

@@ -154,6 +154,8 @@ pub struct PeerSettings {
     pub read_timeout: Duration,
     /// How long a change waits for others to go along.
     pub linger: Duration,
+    /// The most bytes of a peer's answer, after unpacking.
+    pub max_answer_bytes: usize,
     /// The most keys that wait for one peer.
     pub queue_capacity: usize,
     /// How often a silent peer is asked whether it is well.

@@ -217,6 +217,7 @@ fn blank() -> Settings {
             connect_timeout: Duration::ZERO,
             read_timeout: Duration::ZERO,
             linger: Duration::ZERO,
+            max_answer_bytes: 0,
             queue_capacity: 0,
             contact_interval: Duration::ZERO,
             sync_timeout: Duration::ZERO,

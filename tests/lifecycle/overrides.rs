@@ -276,15 +276,17 @@ async fn a_client_whose_clock_was_far_ahead_is_not_locked_out_once_it_is_right()
     let node = TestNode::start(&[]);
     let ahead = crate::support::EPOCH + 3_600_000;
     node.register(&instance("ORDERS", "a").status("DOWN").dirty(ahead)).await;
-    let now = crate::support::EPOCH + 1_000;
-    node.post("/eureka/apps/ORDERS")
-        .replicated()
-        .json_body(&instance("ORDERS", "a").dirty(now).wrapped())
-        .send()
-        .await;
-    assert_eq!(node.status(PATH).await, "DOWN", "a replica does not beat it");
-    node.register(&instance("ORDERS", "a").dirty(now)).await;
+    node.register(&instance("ORDERS", "b").status("DOWN").dirty(ahead)).await;
+    let right = crate::support::EPOCH + 1_000;
+    node.register(&instance("ORDERS", "a").dirty(right)).await;
     assert_eq!(node.status(PATH).await, "UP");
+    // Nor by a peer that still has the record from the future, nor when the peer brings the right one.
+    let b = instance("ORDERS", "b").dirty(right).wrapped();
+    node.post("/eureka/apps/ORDERS").replicated().json_body(&b).send().await;
+    assert_eq!(node.status("/eureka/apps/ORDERS/b").await, "UP");
+    let back = instance("ORDERS", "a").status("DOWN").dirty(ahead + 1).wrapped();
+    node.post("/eureka/apps/ORDERS").replicated().json_body(&back).send().await;
+    assert_eq!(node.status(PATH).await, "DOWN", "one from the future replaces one that is not");
 }
 
 /// Case: P045

@@ -4,7 +4,9 @@
 
 mod boot;
 mod foreign;
+mod hostile;
 mod identity;
 mod lists;
 mod net;
 mod relay;
+mod walks;

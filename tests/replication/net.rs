@@ -36,6 +36,8 @@ struct State {
     delivered: Vec<Delivered>,
     attempts: HashMap<String, usize>,
     names: HashMap<String, Vec<SocketAddr>>,
+    late: HashMap<String, u64>,
+    hold: HashMap<(String, String), u64>,
 }
 
 /// One request that reached a host.
@@ -80,6 +82,16 @@ impl Net {
     /// A host that takes connections and never answers.
     pub(crate) fn hang(&self, host: &str) {
         self.state().hanging.insert(host.to_owned());
+    }
+
+    /// Requests to a host arrive so many milliseconds late, and their senders do not hear of it.
+    pub(crate) fn late(&self, host: &str, millis: u64) {
+        self.state().late.insert(host.to_owned(), millis);
+    }
+
+    /// Requests on a link, in one direction, take so many milliseconds longer.
+    pub(crate) fn hold(&self, from: &str, to: &str, millis: u64) {
+        self.state().hold.insert((from.to_owned(), to.to_owned()), millis);
     }
 
     /// Gives a name such addresses; none makes it resolve no longer.
@@ -158,6 +170,23 @@ impl Transport for Link {
                 )
             };
             if hanging || cut.0 {
+                tokio::time::sleep(self.timeout).await;
+                return Err(error(Failure::TimedOut, "no answer"));
+            }
+            let (late, hold) = {
+                let state = self.net.state();
+                let hold = state.hold.get(&(self.from.clone(), to.clone())).copied().unwrap_or(0);
+                (state.late.get(&to).copied().unwrap_or(0), hold)
+            };
+            tokio::time::sleep(Duration::from_millis(hold)).await;
+            if late > 0 {
+                let (parts, body) = request.into_parts();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(late)).await;
+                    if let Some(router) = router {
+                        drop(router.oneshot(Request::from_parts(parts, Body::from(body))).await);
+                    }
+                });
                 tokio::time::sleep(self.timeout).await;
                 return Err(error(Failure::TimedOut, "no answer"));
             }

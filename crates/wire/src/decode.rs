@@ -144,6 +144,22 @@ pub fn applications(format: Format, body: &[u8]) -> Result<Applications, DecodeE
     }
 }
 
+/// Reads a peer's whole registry, in JSON: what can be read of it, and for each instance that cannot, why.
+///
+/// **Compat:** a Java server takes and serves instances that are refused here (with a control character in their
+/// metadata, say). Beside such a server they must not cost the copy of all others.
+///
+/// # Errors
+/// If it is no document of applications at all.
+pub fn registry_copy(body: &[u8]) -> Result<(Applications, Vec<DecodeError>), DecodeError> {
+    let text = text_of(body)?;
+    match json::decode::applications(text) {
+        Ok(applications) => Ok((applications, Vec::new())),
+        // Only then is it read in the slower way.
+        Err(error) => json::decode::instances_that_can_be_read(text).map_err(|_| error),
+    }
+}
+
 /// Reads a batch, which is always JSON.
 ///
 /// **Compat:** the Java server answers 400 to the whole batch if one item cannot be read; here the error takes the

@@ -4,6 +4,7 @@
 //! track kept of where: errors then name the field, and good documents do not pay for it.
 
 mod applications;
+mod copy;
 mod data_center;
 mod instance;
 mod metadata;
@@ -21,6 +22,7 @@ use serde_path_to_error::{Deserializer as Tracking, Path, Segment, Track};
 
 use crate::{Application, Applications, DecodeError, InstanceInfo};
 
+pub(crate) use copy::instances_that_can_be_read;
 pub(crate) use replication::{replication_list, replication_response};
 
 pub(crate) fn instance(text: &str) -> Result<InstanceInfo, DecodeError> {

@@ -212,8 +212,11 @@ impl<'de> Visitor<'de> for AnswerVisitor {
             match key {
                 Key::StatusCode => status_code = map.next_value::<StrictNumber<_>>()?.0.or(status_code),
                 Key::ResponseEntity => {
-                    // Other peers answer with a word or a number there; only an instance is of use.
-                    response_entity = map.next_value::<List<Instance>>()?.0.pop().or(response_entity);
+                    // Other peers answer with a word or a number there, or with an instance that is refused here; the
+                    // answers beside it count all the same.
+                    let json = map.next_value::<&RawValue>()?;
+                    let read = read(json.get(), PhantomData::<List<Instance>>).ok();
+                    response_entity = read.and_then(|mut list| list.0.pop()).or(response_entity);
                 }
                 Key::Unknown => skip(&mut map)?,
             }
