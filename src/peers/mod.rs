@@ -9,7 +9,8 @@
 //! | `list.rs`, `resolve.rs` | who the peers are: URLs, names, a file |
 //! | `queue.rs` | which keys a peer has still to be told of |
 //! | `messages.rs` | from a key to Eureka's batch items, and what their answers mean |
-//! | `node.rs` | one peer: its queue, its sender, what is known of it |
+//! | `node.rs` | one peer: its queue, its sender |
+//! | `view.rs`, `problem.rs` | what is known of a peer, and why it could not be told |
 //! | `nodes.rs` | all peers: feeding their queues |
 //! | `sync.rs` | the copy of the peers' registry at start |
 //! | `transport.rs` | the only door to the network |
@@ -20,18 +21,21 @@ mod list;
 mod messages;
 mod node;
 mod nodes;
+mod problem;
 mod queue;
 mod resolve;
 mod sync;
 mod transport;
+mod view;
 
 pub use http_transport::HttpTransport;
-pub use node::{PeerEurekaNode, PeerKind, PeerView};
+pub use node::PeerEurekaNode;
 pub use nodes::{PeerEurekaNodes, Wiring};
 pub use queue::{Flags, Queue};
 pub use resolve::{Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
+pub use view::{PeerKind, PeerView};
 
 /// The header by which a node of this kind names itself to another: its random id.
 pub const NODE_HEADER: &str = "eurekad-node";

@@ -1,4 +1,4 @@
-//! One peer: its queue, its sender, what is known of it.
+//! One peer: its queue and its sender.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use eurekad_wire::{ReplicationInstance, ReplicationListResponse, decode, encode};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, header};
 use rand::rngs::SmallRng;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -15,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::backoff::Backoff;
 use super::messages::{self, Sent, Verdict};
 use super::nodes::Wiring;
+use super::problem::Problem;
 use super::queue::{Flags, Queue};
 use super::transport::{Failure, TransportError};
+use super::view::{PeerKind, PeerView};
 use super::{BATCH_HEADER, NODE_HEADER, NodeId};
 use crate::clock::Tick;
 use crate::registry::Key;
@@ -36,40 +38,6 @@ const FAILURES_TO_HALVE: u32 = 3;
 
 /// How often a URL that turned out to be this node itself is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-
-/// Who answers at a peer's URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PeerKind {
-    /// Nobody has yet, or nothing that could be understood.
-    Unknown,
-    /// A Java server.
-    Java,
-    /// A node of this kind.
-    Ours(NodeId),
-    /// This very node.
-    Myself,
-}
-
-/// What is known of a peer, for people.
-#[derive(Debug, Clone)]
-pub struct PeerView {
-    /// Its URL, without credentials.
-    pub url: String,
-    /// Who answers there.
-    pub kind: PeerKind,
-    /// Whether the last contact succeeded.
-    pub available: bool,
-    /// When the last contact succeeded, epoch milliseconds.
-    pub last_success: Option<i64>,
-    /// What the last failure was, in words; none since the last success.
-    pub last_error: Option<String>,
-    /// How long the last successful request took.
-    pub round_trip: Option<Duration>,
-    /// Keys that the peer has not taken yet, those on their way included.
-    pub queued: usize,
-    /// Keys that were dropped for lack of room, or because the peer refused them alone.
-    pub dropped: u64,
-}
 
 /// One peer.
 #[derive(Debug)]
@@ -494,39 +462,5 @@ impl PeerEurekaNode {
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PeerKind {
-    /// For logs and pages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Java => "java",
-            Self::Ours(_) => "eurekad",
-            Self::Myself => "this node",
-        }
-    }
-}
-
-/// Why an exchange with a peer failed, with what a person can do about it.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
-    #[error("{0}")]
-    NoAnswer(TransportError),
-    #[error("answered {0}{hint}", hint = hint(*.0))]
-    Status(StatusCode),
-    #[error("answered {answered} items of {sent}; something between it and this node changes its answers")]
-    WrongLength { sent: usize, answered: usize },
-    #[error("answered what no Eureka server would ({0}); check its URL in eureka.client.service-url")]
-    NotEureka(String),
-}
-
-fn hint(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 | 403 => "; check the user and password in its URL in eureka.client.service-url",
-        404 => "; check the path of its URL in eureka.client.service-url (often /eureka/)",
-        413 => "; raise its limit on request bodies",
-        _ => "",
     }
 }

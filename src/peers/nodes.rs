@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::NodeId;
 use super::list::PeerList;
-use super::node::{PeerEurekaNode, PeerKind, PeerView};
+use super::node::PeerEurekaNode;
 use super::queue::Flags;
 use super::resolve::Resolve;
 use super::transport::Transport;
+use super::view::{PeerKind, PeerView};
 use crate::clock::{Clock, Tick};
 use crate::registry::{Key, LocalTouch, Registry};
 use crate::settings::{PeerSettings, PeerUrl};

@@ -9,8 +9,9 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{Method, StatusCode};
 
-use super::node::{PeerEurekaNode, Problem};
+use super::node::PeerEurekaNode;
 use super::nodes::PeerEurekaNodes;
+use super::problem::Problem;
 use super::{NODE_HEADER, NodeId, STATE_HEADER};
 use crate::clock::Tick;
 use crate::registry::{Origin, Registration};

@@ -2,9 +2,7 @@
 
 use axum::http::Method;
 
-use crate::net::{Member, Net, instance, pass_ms};
-
-const AB: [&str; 2] = ["a:1", "b:1"];
+use crate::net::{AB, Member, Net, instance, pass_ms};
 
 /// Case: P040
 #[tokio::test(start_paused = true)]

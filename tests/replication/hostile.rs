@@ -1,27 +1,16 @@
 //! What partitions, stalls, wrong clocks and broken peers must not do.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use axum::response::IntoResponse;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::net::{EPOCH, Member, Net, instance, pass_ms};
+use crate::net::{AB, EPOCH, Member, Net, pair, pass_ms};
 
-const AB: [&str; 2] = ["a:1", "b:1"];
 const ABC: [&str; 3] = ["a:1", "b:1", "c:1"];
-
-async fn pair(net: &Net) -> (Member, Member) {
-    let (a, b) = (Member::new(net, "a:1", &AB, &[]), Member::new(net, "b:1", &AB, &[]));
-    tokio::join!(a.node.boot(), b.node.boot());
-    pass_ms(100).await;
-    (a, b)
-}
 
 async fn both(a: &Member, b: &Member, id: &str) -> [String; 4] {
     let (x, y) = (a.instance(id).await, b.instance(id).await);
@@ -160,105 +149,6 @@ async fn a_batch_in_flight_in_the_millisecond_of_sigterm() {
     assert_eq!(b.shows("x").await, "UP");
 }
 
-/// Requests arrive, answers are made into an HTML page on their way.
-fn mangled(to: Router, on: Arc<AtomicBool>) -> Router {
-    Router::new().fallback(move |request: Request<Body>| {
-        let (to, on) = (to.clone(), Arc::clone(&on));
-        async move {
-            let answer = to.oneshot(request).await.unwrap();
-            if on.load(Ordering::Relaxed) { axum::response::Html("<html>").into_response() } else { answer }
-        }
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn two_nodes_whose_answers_are_mangled_do_not_call_each_other_without_pause() {
-    let net = Net::default();
-    let (a, b) = pair(&net).await;
-    let on = Arc::new(AtomicBool::new(true));
-    net.place("a:1", mangled(a.node.router(), Arc::clone(&on)));
-    net.place("b:1", mangled(b.node.router(), Arc::clone(&on)));
-    a.register("x", 1000, "UP").await;
-    b.register("y", 1000, "UP").await;
-    let before = net.attempts("a:1") + net.attempts("b:1");
-    pass_ms(60_000).await;
-    let calls = net.attempts("a:1") + net.attempts("b:1") - before;
-    assert!(calls < 400, "{calls}");
-}
-
-fn java_with(apps: Value) -> Router {
-    Router::new().fallback(move |request: Request<Body>| {
-        let apps = apps.clone();
-        async move {
-            let get = request.method() == Method::GET;
-            let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
-            let answer = if get {
-                apps
-            } else {
-                let batch: Value = serde_json::from_slice(&body).unwrap_or_default();
-                let n = batch["replicationList"].as_array().map_or(0, Vec::len);
-                json!({"responseList": vec![json!({"statusCode": 200}); n]})
-            };
-            ([("content-type", "application/json")], answer.to_string()).into_response()
-        }
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_unreadable_instance_of_a_java_peer_does_not_cost_the_whole_copy() {
-    let net = Net::default();
-    let mut bad = instance("bad", 1000, "UP")["instance"].clone();
-    bad["metadata"] = json!({"banner": "\u{1b}[1mhello"});
-    let good = instance("good", 1000, "UP")["instance"].clone();
-    let apps = json!({"applications": {"versions__delta": "1", "apps__hashcode": "UP_2_",
-        "application": [{"name": "ORDERS", "instance": [good, bad]}]}});
-    net.place("java:1", java_with(apps));
-    let a = Member::start(&net, "a:1", &["java:1"]).await;
-    assert_eq!(a.shows("good").await, "UP");
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_unreadable_record_in_an_answer_does_not_stop_replication() {
-    let net = Net::default();
-    let java = Router::new().fallback(move |body: String| async move {
-        let batch: Value = serde_json::from_str(&body).unwrap_or_default();
-        let items = batch["replicationList"].as_array().cloned().unwrap_or_default();
-        let answers: Vec<Value> = items
-            .iter()
-            .map(|i| {
-                if i["id"] == "x" && i["action"] == "Heartbeat" {
-                    let mut theirs = instance("x", 2000, "UP")["instance"].clone();
-                    theirs["metadata"] = json!({"banner": "\u{1b}[1mhello"});
-                    json!({"statusCode": 409, "responseEntity": theirs})
-                } else {
-                    json!({"statusCode": 200})
-                }
-            })
-            .collect();
-        ([("content-type", "application/json")], json!({"responseList": answers}).to_string()).into_response()
-    });
-    net.place("java:1", java);
-    let a = Member::start_with(&net, "a:1", &["java:1"], &["--eurekad.boot.sync-timeout-ms=0"]).await;
-    pass_ms(500).await;
-    a.register("x", 1000, "UP").await;
-    pass_ms(100).await;
-    a.beat("x").await;
-    for n in 0..300 {
-        a.register(&format!("i-{n}"), 1000, "UP").await;
-    }
-    for _ in 0..20 {
-        pass_ms(30_000).await;
-        a.beat("x").await;
-        for n in 0..300 {
-            a.beat(&format!("i-{n}")).await;
-        }
-    }
-    pass_ms(1000).await;
-    let v = a.node.peers().remove(0);
-    assert_eq!(v.queued, 0);
-    assert!(v.available);
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_arrives_after_its_time_out_does_not_undo_later_ones() {
     let net = Net::default();
@@ -329,36 +219,6 @@ async fn a_cancellation_an_hour_old_does_not_take_out_a_newer_registration() {
         }
     }
     assert_eq!(gone, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_item_that_a_peer_cannot_take_is_found_under_traffic() {
-    let net = Net::default();
-    let java = Router::new().fallback(move |body: String| async move {
-        let batch: Value = serde_json::from_str(&body).unwrap_or_default();
-        let items = batch["replicationList"].as_array().cloned().unwrap_or_default();
-        if items.iter().any(|i| i["id"] == "poison") {
-            return StatusCode::BAD_REQUEST.into_response();
-        }
-        let answers: Vec<Value> = items.iter().map(|_| json!({"statusCode": 200})).collect();
-        ([("content-type", "application/json")], json!({"responseList": answers}).to_string()).into_response()
-    });
-    net.place("java:1", java);
-    let a = Member::start_with(&net, "a:1", &["java:1"], &["--eurekad.boot.sync-timeout-ms=0"]).await;
-    pass_ms(500).await;
-    for n in 0..3000 {
-        a.register(&format!("i-{n}"), 1000, "UP").await;
-    }
-    pass_ms(10_000).await;
-    a.register("poison", 1000, "UP").await;
-    for s in 0..300 {
-        for n in 0..300 {
-            a.beat(&format!("i-{}", (s * 300 + n) % 3000)).await;
-        }
-        pass_ms(300).await;
-    }
-    let view = a.node.peers().remove(0);
-    assert_eq!(view.dropped, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
 mod boot;
+mod broken_peers;
 mod foreign;
 mod hostile;
 mod identity;

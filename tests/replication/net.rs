@@ -19,6 +19,9 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+/// The addresses of two nodes that are each other's peers.
+pub(crate) const AB: [&str; 2] = ["a:1", "b:1"];
+
 pub(crate) const EPOCH: i64 = 1_750_000_000_000;
 
 /// How long one way takes.
@@ -319,6 +322,14 @@ impl Member {
         let status = self.call(Method::GET, "/eureka/status", None).await.1;
         status["applicationStats"][which].as_str().unwrap().to_owned()
     }
+}
+
+/// Two nodes that are each other's peers, both open.
+pub(crate) async fn pair(net: &Net) -> (Member, Member) {
+    let (a, b) = (Member::new(net, "a:1", &AB, &[]), Member::new(net, "b:1", &AB, &[]));
+    tokio::join!(a.node.boot(), b.node.boot());
+    pass_ms(100).await;
+    (a, b)
 }
 
 /// The body of a registration.

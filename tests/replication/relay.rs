@@ -2,16 +2,7 @@
 
 use axum::http::Method;
 
-use crate::net::{Member, Net, instance, pass_ms};
-
-const AB: [&str; 2] = ["a:1", "b:1"];
-
-async fn pair(net: &Net) -> (Member, Member) {
-    let (a, b) = (Member::new(net, "a:1", &AB, &[]), Member::new(net, "b:1", &AB, &[]));
-    tokio::join!(a.node.boot(), b.node.boot());
-    pass_ms(100).await;
-    (a, b)
-}
+use crate::net::{AB, Member, Net, instance, pair, pass_ms};
 
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_change_reaches_the_other_node_within_milliseconds() {
