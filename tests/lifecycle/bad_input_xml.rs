@@ -4,24 +4,8 @@ use eurekad_wire::Format;
 use serde_json::{Value, json};
 
 use super::bad_input::{assert_serves, good, refused, registration, unreadable};
+use super::bad_input_json::TEXTS;
 use crate::support::*;
-
-/// The elements that hold free text.
-const TEXTS: [&str; 13] = [
-    "instanceId",
-    "hostName",
-    "app",
-    "ipAddr",
-    "sid",
-    "appGroupName",
-    "homePageUrl",
-    "statusPageUrl",
-    "healthCheckUrl",
-    "secureHealthCheckUrl",
-    "vipAddress",
-    "secureVipAddress",
-    "asgName",
-];
 
 const NUMBERS: [&str; 5] = ["port", "securePort", "countryId", "lastUpdatedTimestamp", "lastDirtyTimestamp"];
 

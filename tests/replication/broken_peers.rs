@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse;
+use axum::routing::get;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use crate::foreign::{accepting, answered, beside, server};
 use crate::net::{Member, Net, instance, pair, pass_ms};
 
 /// Requests arrive, answers are made into an HTML page on their way.
@@ -38,22 +40,9 @@ async fn two_nodes_whose_answers_are_mangled_do_not_call_each_other_without_paus
     assert!(calls < 400, "{calls}");
 }
 
+/// A Java server that has these applications.
 fn java_with(apps: Value) -> Router {
-    Router::new().fallback(move |request: Request<Body>| {
-        let apps = apps.clone();
-        async move {
-            let get = request.method() == Method::GET;
-            let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
-            let answer = if get {
-                apps
-            } else {
-                let batch: Value = serde_json::from_slice(&body).unwrap_or_default();
-                let n = batch["replicationList"].as_array().map_or(0, Vec::len);
-                json!({"responseList": vec![json!({"statusCode": 200}); n]})
-            };
-            ([("content-type", "application/json")], answer.to_string()).into_response()
-        }
-    })
+    server(accepting).route("/eureka/apps/", get(move || async move { answered(&apps) }))
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,26 +61,19 @@ async fn one_unreadable_instance_of_a_java_peer_does_not_cost_the_whole_copy() {
 #[tokio::test(start_paused = true)]
 async fn one_unreadable_record_in_an_answer_does_not_stop_replication() {
     let net = Net::default();
-    let java = Router::new().fallback(move |body: String| async move {
-        let batch: Value = serde_json::from_str(&body).unwrap_or_default();
-        let items = batch["replicationList"].as_array().cloned().unwrap_or_default();
-        let answers: Vec<Value> = items
-            .iter()
-            .map(|i| {
-                if i["id"] == "x" && i["action"] == "Heartbeat" {
-                    let mut theirs = instance("x", 2000, "UP")["instance"].clone();
-                    theirs["metadata"] = json!({"banner": "\u{1b}[1mhello"});
-                    json!({"statusCode": 409, "responseEntity": theirs})
-                } else {
-                    json!({"statusCode": 200})
-                }
-            })
-            .collect();
-        ([("content-type", "application/json")], json!({"responseList": answers}).to_string()).into_response()
+    let java = server(|items| {
+        let answers = items.iter().map(|item| {
+            if item["id"] == "x" && item["action"] == "Heartbeat" {
+                let mut theirs = instance("x", 2000, "UP")["instance"].clone();
+                theirs["metadata"] = json!({"banner": "\u{1b}[1mhello"});
+                json!({"statusCode": 409, "responseEntity": theirs})
+            } else {
+                json!({"statusCode": 200})
+            }
+        });
+        answered(&json!({"responseList": answers.collect::<Vec<_>>()}))
     });
-    net.place("java:1", java);
-    let a = Member::start_with(&net, "a:1", &["java:1"], &["--eurekad.boot.sync-timeout-ms=0"]).await;
-    pass_ms(500).await;
+    let a = beside(&net, java).await;
     a.register("x", 1000, "UP").await;
     pass_ms(100).await;
     a.beat("x").await;
@@ -114,18 +96,13 @@ async fn one_unreadable_record_in_an_answer_does_not_stop_replication() {
 #[tokio::test(start_paused = true)]
 async fn an_item_that_a_peer_cannot_take_is_found_under_traffic() {
     let net = Net::default();
-    let java = Router::new().fallback(move |body: String| async move {
-        let batch: Value = serde_json::from_str(&body).unwrap_or_default();
-        let items = batch["replicationList"].as_array().cloned().unwrap_or_default();
-        if items.iter().any(|i| i["id"] == "poison") {
+    let java = server(|items| {
+        if items.iter().any(|item| item["id"] == "poison") {
             return StatusCode::BAD_REQUEST.into_response();
         }
-        let answers: Vec<Value> = items.iter().map(|_| json!({"statusCode": 200})).collect();
-        ([("content-type", "application/json")], json!({"responseList": answers}).to_string()).into_response()
+        accepting(items)
     });
-    net.place("java:1", java);
-    let a = Member::start_with(&net, "a:1", &["java:1"], &["--eurekad.boot.sync-timeout-ms=0"]).await;
-    pass_ms(500).await;
+    let a = beside(&net, java).await;
     for n in 0..3000 {
         a.register(&format!("i-{n}"), 1000, "UP").await;
     }

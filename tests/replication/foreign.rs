@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::net::{Member, Net, instance, pass_ms};
 
 /// A server whose answer to every batch is made by `answer` from its items.
-fn server(answer: impl Fn(&[Value]) -> Response + Clone + Send + Sync + 'static) -> Router {
+pub(crate) fn server(answer: impl Fn(&[Value]) -> Response + Clone + Send + Sync + 'static) -> Router {
     Router::new().fallback(move |body: String| {
         let answer = answer.clone();
         async move {
@@ -23,17 +23,18 @@ fn server(answer: impl Fn(&[Value]) -> Response + Clone + Send + Sync + 'static)
 }
 
 /// An answer in JSON.
-fn answered(body: &Value) -> Response {
+pub(crate) fn answered(body: &Value) -> Response {
     ([("content-type", "application/json")], body.to_string()).into_response()
 }
 
 /// A Java server that takes everything.
-fn accepting(items: &[Value]) -> Response {
+pub(crate) fn accepting(items: &[Value]) -> Response {
     let answers: Vec<Value> = items.iter().map(|_| json!({"statusCode": 200})).collect();
     answered(&json!({ "responseList": answers }))
 }
 
-async fn beside(net: &Net, java: Router) -> Member {
+/// A node whose one peer is this server, which it does not copy from.
+pub(crate) async fn beside(net: &Net, java: Router) -> Member {
     net.place("java:1", java);
     let a = Member::start_with(net, "a:1", &["java:1"], &["--eurekad.boot.sync-timeout-ms=0"]).await;
     pass_ms(500).await;
