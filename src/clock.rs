@@ -12,15 +12,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// A moment of monotonic time: milliseconds since its clock was made.
+/// A moment of monotonic time, milliseconds. A clock begins at [`Tick::START`], so that what happened before a process
+/// began (a lease renewed at another node) has its moment too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tick(pub u64);
 
 impl Tick {
+    /// Where every clock begins: far enough from zero for all that was before.
+    pub const START: Self = Self(1 << 40);
+
     /// The moment `duration` later. Saturates instead of overflowing, so that an absurd lease simply never ends.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The moment `duration` earlier.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// How long after `earlier` this is; zero if it is not after it.
@@ -61,7 +71,8 @@ impl Clock {
         match &self.wall {
             Wall::System => system_epoch_millis(),
             Wall::Simulated { epoch_at_start, skew } => {
-                let run = i64::try_from(self.tick().0).unwrap_or(i64::MAX);
+                let run = self.tick().since(Tick::START).as_millis();
+                let run = i64::try_from(run).unwrap_or(i64::MAX);
                 epoch_at_start.saturating_add(run).saturating_add(skew.load(Ordering::Relaxed))
             }
         }
@@ -69,7 +80,7 @@ impl Clock {
 
     /// Monotonic time.
     pub fn tick(&self) -> Tick {
-        Tick(u64::try_from((monotonic() - self.started).as_millis()).unwrap_or(u64::MAX))
+        Tick::START.after(monotonic() - self.started)
     }
 
     /// Steps a simulated wall clock by so many milliseconds, forwards or backwards. The system's is left alone.
@@ -104,7 +115,7 @@ mod tests {
     async fn both_times_of_a_simulated_clock_follow_tokios() {
         let clock = Clock::simulated(1_700_000_000_000);
         tokio::time::advance(Duration::from_secs(90)).await;
-        assert_eq!(clock.tick(), Tick(90_000));
+        assert_eq!(clock.tick().since(Tick::START), Duration::from_secs(90));
         assert_eq!(clock.epoch_millis(), 1_700_000_090_000);
     }
 
@@ -112,7 +123,7 @@ mod tests {
     async fn a_stepped_wall_clock_leaves_monotonic_time_alone() {
         let clock = Clock::simulated(1_700_000_000_000);
         clock.step(-3_600_000);
-        assert_eq!(clock.tick(), Tick(0));
+        assert_eq!(clock.tick(), Tick::START);
         assert_eq!(clock.epoch_millis(), 1_699_996_400_000);
     }
 

@@ -24,6 +24,8 @@ pub struct Metrics {
     pub cache: CacheMetrics,
     /// What the HTTP side refused.
     pub http: HttpMetrics,
+    /// What went on between nodes.
+    pub peers: PeerMetrics,
 }
 
 /// What the registry did.
@@ -69,12 +71,33 @@ pub struct HttpMetrics {
     pub bodies_too_large: Counter,
     /// Request bodies that could not be read.
     pub bodies_unreadable: Counter,
+    /// Calls of nodes whose clock is too far ahead.
+    pub clocks_refused: Counter,
+}
+
+/// What went on between nodes.
+#[derive(Debug, Clone, Default)]
+pub struct PeerMetrics {
+    /// Requests to peers that were answered as they should be.
+    pub answered: Counter,
+    /// Requests to peers that were not.
+    pub failed: Counter,
+    /// Changes that peers refused.
+    pub refused: Counter,
+    /// Comparisons with nodes of this kind.
+    pub compared: Counter,
+    /// Keys that a comparison put right after an outage, an overflow or a refusal.
+    pub repaired: Counter,
+    /// Keys that a comparison put right though nothing was known to be lost: a fault.
+    pub repaired_unexplained: Counter,
+    /// Leases that another node had heard of just before they were to be evicted.
+    pub saved: Counter,
 }
 
 impl Metrics {
     /// Gives every counter its name and its one line of help.
     pub fn name_into(&self, names: &mut Names) {
-        let Self { registry, cache, http } = self;
+        let Self { registry, cache, http, peers } = self;
         let mut counter = |name: &str, help: &str, counter: &Counter| {
             names.register(name, help, counter.clone());
         };
@@ -100,6 +123,18 @@ impl Metrics {
         counter("connections_refused", "Connections closed unheard", &http.connections_refused);
         counter("bodies_too_large", "Request bodies over their limit", &http.bodies_too_large);
         counter("bodies_unreadable", "Request bodies that could not be read", &http.bodies_unreadable);
+        counter("clocks_refused", "Calls of nodes whose clock is a day ahead", &http.clocks_refused);
+        counter("peer_requests_answered", "Requests to peers that were answered", &peers.answered);
+        counter("peer_requests_failed", "Requests to peers that failed", &peers.failed);
+        counter("peer_changes_refused", "Changes that peers refused", &peers.refused);
+        counter("peer_comparisons", "Comparisons of the registry with a peer's", &peers.compared);
+        counter("peer_repaired", "Keys put right by a comparison after a known loss", &peers.repaired);
+        counter(
+            "peer_repaired_unexplained",
+            "Keys put right by a comparison without a known loss: a fault, please report it",
+            &peers.repaired_unexplained,
+        );
+        counter("leases_saved", "Leases that a peer had heard of just before their eviction", &peers.saved);
         names.register_with_unit(
             "cache_built",
             "Bytes encoded, before compression",

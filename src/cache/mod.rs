@@ -1,7 +1,7 @@
 //! Documents, encoded once and served many times.
 //!
 //! **Compat:** the two levels of Java's `ResponseCacheImpl`. The *read-write* level is exact: a document is served as
-//! long as nothing it shows has changed, which its [`Stamp`] tells; so no write has to know which keys to invalidate,
+//! long as nothing it shows has changed, which its [`Revision`] tells; so no write has to know which keys to invalidate,
 //! and none is ever missed (Java misses compact documents, single VIPs of a list, and former VIPs). The *read-only*
 //! level is a snapshot of it that a timer renews, all keys at one version; with it a change is seen after at most
 //! `eureka.server.response-cache-update-interval-ms`.
@@ -19,7 +19,7 @@ pub use payload::Payload;
 
 use crate::blocking::{Workers, finished};
 use crate::clock::{Clock, Tick};
-use crate::registry::{Content, Registry, Scope, Stamp};
+use crate::registry::{Content, Registry, Revision, Scope};
 use crate::settings::CacheSettings;
 use crate::telemetry::CacheMetrics;
 use read_only::ReadOnly;
@@ -40,7 +40,7 @@ pub struct Key {
 #[derive(Debug, Clone)]
 struct Document {
     payload: Payload,
-    stamp: Stamp,
+    revision: Revision,
     built: Tick,
 }
 
@@ -99,9 +99,9 @@ impl ResponseCache {
 
     /// The document as it is now.
     async fn current(&self, key: &Key) -> Option<Document> {
-        let stamp = self.0.registry.stamp(&key.scope)?;
+        let revision = self.0.registry.revision(&key.scope)?;
         if let Some(document) = self.0.read_write.get(key).await
-            && document.stamp == stamp
+            && document.revision == revision
             && !self.0.is_old(&document)
         {
             self.0.metrics.hits.inc();
@@ -123,8 +123,8 @@ impl ResponseCache {
         let (now, idle) = (inner.clock.tick(), inner.settings.expiration);
         let in_use = inner.read_only.in_use(now, idle);
         let known = in_use.iter().enumerate().map(|(n, (key, document))| {
-            // An old document is made again although its stamp still holds.
-            (n, &key.scope, (!inner.is_old(document)).then_some(document.stamp))
+            // An old document is made again although its revision still holds.
+            (n, &key.scope, (!inner.is_old(document)).then_some(document.revision))
         });
         let changed = inner.registry.contents(known);
         let weight = |n: &usize| in_use[*n].1.payload.weight() as u64;
@@ -158,16 +158,16 @@ impl Inner {
     async fn encode_current(&self, key: &Key) -> Option<Document> {
         loop {
             let content = self.registry.content(&key.scope)?;
-            let stamp = content.stamp;
+            let revision = content.revision;
             // One caller encodes, the others wait for it. What they then get may be older than the change they came
             // to see, if that happened after the encoding began: they look again.
             let entry = self.read_write.entry_by_ref(key);
             let build = self.build(key.form, &key.scope, content);
             let document = entry
-                .or_insert_with_if(build, |there| there.stamp < stamp || self.is_old(there))
+                .or_insert_with_if(build, |there| there.revision < revision || self.is_old(there))
                 .await
                 .into_value();
-            if document.stamp >= stamp {
+            if document.revision >= revision {
                 return Some(document);
             }
         }
@@ -175,7 +175,7 @@ impl Inner {
 
     async fn build(&self, form: Form, scope: &Scope, content: Content) -> Document {
         self.metrics.builds.inc();
-        let stamp = content.stamp;
+        let revision = content.revision;
         let payload = if content.bytes() < LARGE_DOCUMENT {
             render::render(form, scope, &content)
         } else {
@@ -183,7 +183,7 @@ impl Inner {
             self.workers.run(move || render::render(form, &scope, &content)).await
         };
         self.metrics.built_bytes.inc_by(payload.len() as u64);
-        Document { payload, stamp, built: self.clock.tick() }
+        Document { payload, revision, built: self.clock.tick() }
     }
 
     fn is_old(&self, document: &Document) -> bool {

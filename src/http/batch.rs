@@ -16,7 +16,6 @@ use super::body::{self, Limit};
 use super::reject::Reject;
 use super::{Api, negotiate, register};
 use crate::cache::Payload;
-use crate::peers::{BATCH_HEADER, NODE_HEADER, NodeId};
 use crate::registry::{
     Cancellation, Heartbeat, HeartbeatOutcome, Key, Origin, Registered, Registration, StatusChange,
 };
@@ -54,11 +53,6 @@ pub(super) async fn apply(
         api.metrics.bodies_unreadable.inc();
         Reject::unreadable(format, &e)
     })?;
-    if is_late(&api, &headers) {
-        let (format, detail) =
-            (wanted.form.format, "a later batch of this node has been taken already".to_owned());
-        return Err(Reject::Overloaded { format, detail });
-    }
     let mut records = Records::default();
     let mut responses = Vec::with_capacity(list.items.len());
     for (n, item) in list.items.into_iter().enumerate() {
@@ -77,14 +71,6 @@ pub(super) async fn apply(
         api.workers.run(move || encode::replication_response(format, &response)).await
     };
     Ok(wanted.answer(&Payload::new(body), &api.workers).await)
-}
-
-/// Whether a batch of a node of this kind comes after a later one.
-fn is_late(api: &Api, headers: &HeaderMap) -> bool {
-    let number = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let node: Option<NodeId> = number(NODE_HEADER).and_then(|id| id.parse().ok());
-    let batch: Option<u64> = number(BATCH_HEADER).and_then(|batch| batch.parse().ok());
-    node.zip(batch).is_some_and(|(node, batch)| !api.batch_order.is_in_order(node, batch))
 }
 
 /// The records that go back with 409s. A batch of a few bytes an item must not be answered with gigabytes: each record
@@ -133,9 +119,8 @@ fn apply_item(api: &Api, item: ReplicationInstance, records: &mut Records) -> Re
                 HeartbeatOutcome::SenderIsOlder(ours) => records.conflict(&ours),
             }
         }
-        ReplicationAction::Cancel => match api.registry.cancel_record(app, &id, last_dirty_timestamp, origin)
-        {
-            Cancellation::Cancelled | Cancellation::OldNews => code(StatusCode::OK),
+        ReplicationAction::Cancel => match api.registry.cancel(app, &id, origin) {
+            Cancellation::Cancelled => code(StatusCode::OK),
             Cancellation::NotFound => code(StatusCode::NOT_FOUND),
         },
         ReplicationAction::StatusUpdate => match word(item.status) {

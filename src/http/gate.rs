@@ -51,6 +51,10 @@ pub struct Gate {
     open: AtomicBool,
     draining: AtomicBool,
     closed_until: AtomicU64,
+    /// Whether a client's heartbeat found nothing while the node was starting: there are instances that it does not know.
+    missed_somebody: AtomicBool,
+    /// Until then reads are not answered, though balancers may send traffic.
+    quiet_until: AtomicU64,
 }
 
 impl Gate {
@@ -63,6 +67,8 @@ impl Gate {
             open: AtomicBool::new(false),
             draining: AtomicBool::new(false),
             closed_until: AtomicU64::new(0),
+            missed_somebody: AtomicBool::new(false),
+            quiet_until: AtomicU64::new(0),
         }
     }
 
@@ -100,8 +106,25 @@ impl Gate {
         self.open();
     }
 
+    /// A client's heartbeat found nothing while the node was starting.
+    pub(super) fn note_missed(&self) {
+        self.missed_somebody.store(true, Ordering::Relaxed);
+    }
+
+    /// The node is about to open with nothing to show. If clients asked for what it does not have, reads wait for one of
+    /// their renewal intervals, in which they register; balancers may send them here.
+    pub fn open_empty(&self, interval: Duration) {
+        if self.missed_somebody.load(Ordering::Relaxed) {
+            self.quiet_until.store(self.clock.tick().after(interval).0, Ordering::Release);
+        }
+    }
+
     /// Whether reads are answered.
     pub fn is_open(&self) -> bool {
+        self.takes_traffic() && self.clock.tick() >= Tick(self.quiet_until.load(Ordering::Acquire))
+    }
+
+    fn takes_traffic(&self) -> bool {
         match self.state() {
             NodeState::Booting | NodeState::Copying => self.serve_while_syncing,
             NodeState::Open | NodeState::Draining => {
@@ -112,7 +135,7 @@ impl Gate {
 
     /// Whether balancers should send traffic here.
     pub fn is_ready(&self) -> bool {
-        self.is_open() && self.state() == NodeState::Open
+        self.takes_traffic() && self.state() == NodeState::Open
     }
 
     pub(super) fn check(&self) -> Result<(), Reject> {

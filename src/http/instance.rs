@@ -63,7 +63,7 @@ pub(super) async fn heartbeat(
         Origin::Replica => {
             query.first("overriddenstatus").map(|word| status_word(&headers, word)).transpose()?
         }
-        Origin::Client | Origin::Operator | Origin::Sync | Origin::Evictor => None,
+        Origin::Client | Origin::Operator | Origin::Ours | Origin::Sync | Origin::Evictor => None,
     };
     let beat = Heartbeat { last_dirty: query.last_dirty(&headers)?, overridden };
     match api.registry.heartbeat(&app, &id, beat, origin) {
@@ -71,6 +71,7 @@ pub(super) async fn heartbeat(
         // Its lease may be among what is being copied: a 404 would make the client register for nothing, and a whole
         // fleet at once.
         HeartbeatOutcome::NotFound if origin == Origin::Client && api.gate.state().is_starting() => {
+            api.gate.note_missed();
             Err(Reject::Overloaded {
                 format: negotiate::format(&headers),
                 detail: "this node is still copying its peers' registry".to_owned(),
@@ -92,7 +93,7 @@ pub(super) async fn cancel(
     headers: HeaderMap,
 ) -> Result<StatusCode, Reject> {
     match api.registry.cancel(&app, &id, origin(&headers, Origin::Client)) {
-        Cancellation::Cancelled | Cancellation::OldNews => Ok(StatusCode::OK),
+        Cancellation::Cancelled => Ok(StatusCode::OK),
         Cancellation::NotFound => Err(Reject::NotFound),
     }
 }

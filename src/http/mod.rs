@@ -8,8 +8,8 @@ mod body;
 mod drain;
 mod gate;
 mod instance;
-mod late;
 mod negotiate;
+mod ours;
 mod paths;
 mod query;
 mod reads;
@@ -29,13 +29,12 @@ use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
 pub use gate::{Gate, NodeState};
-pub use late::BatchOrder;
 pub use paths::normalise;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::{Clock, Tick};
-use crate::peers::{NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
+use crate::peers::{CLOCK_HEADER, NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::HttpMetrics;
@@ -62,8 +61,6 @@ pub struct Api {
     pub cache: ResponseCache,
     /// The other nodes.
     pub peers: Arc<PeerEurekaNodes>,
-    /// The newest batch of each node of this kind.
-    pub batch_order: BatchOrder,
     /// For long computations.
     pub workers: Workers,
     /// Whether reads are answered.
@@ -93,6 +90,9 @@ fn endpoints() -> Router<Arc<Api>> {
         .route("/vips/{vip}", get(reads::vip))
         .route("/svips/{vip}", get(reads::secure_vip))
         .route("/peerreplication/batch", post(batch::apply))
+        .route("/peerreplication/ours/tell", post(ours::tell))
+        .route("/peerreplication/ours/compare", post(ours::compare))
+        .route("/peerreplication/ours/copy", post(ours::copy))
         .route("/asg/{name}/status", put(asg_status))
         .route("/status", get(status::status))
         .route("/serverinfo/statusoverrides", get(status::overrides))
@@ -102,14 +102,26 @@ fn endpoints() -> Router<Arc<Api>> {
 async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
     let from_node = request.headers().contains_key(NODE_HEADER);
     let id = request.headers().get(NODE_HEADER).and_then(|id| id.to_str().ok()?.parse().ok());
-    if let Some(id) = id {
-        api.peers.heard(id);
-    }
-    let mut response = next.run(request).await;
-    if from_node && let Ok(id) = HeaderValue::from_str(&api.peers.id().to_string()) {
-        let state = HeaderValue::from_static(api.gate.state().as_str());
-        response.headers_mut().insert(NODE_HEADER, id);
-        response.headers_mut().insert(STATE_HEADER, state);
+    let refused = if from_node { ours::check_clock(&api, request.headers()).err() } else { None };
+    let mut response = match refused {
+        Some(refused) => *refused,
+        None => {
+            if let Some(id) = id {
+                api.peers.heard(id);
+            }
+            next.run(request).await
+        }
+    };
+    if from_node {
+        let headers = response.headers_mut();
+        let mut say = |name, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        say(NODE_HEADER, &api.peers.id().to_string());
+        say(CLOCK_HEADER, &api.registry.stamps().now().to_string());
+        say(STATE_HEADER, api.gate.state().as_str());
     }
     response
 }

@@ -20,6 +20,15 @@ use crate::settings::RenewalAccounting;
 /// Between two looks at what was refused for want of room.
 const BOUNDS: Duration = Duration::from_secs(10);
 
+/// The call of an unknown node has the list of peers read, but not more often than this.
+const STRANGERS_WAIT: Duration = Duration::from_millis(500);
+
+/// How often is looked whether it is time for a comparison.
+const COMPARE_LOOK: Duration = Duration::from_secs(1);
+
+/// After a loss a comparison comes sooner, but not at once after another: a peer may refuse something each time.
+const COMPARE_SOONER: Duration = Duration::from_secs(5);
+
 impl Node {
     /// Reads the list of peers, and starts telling them what changes here.
     pub(super) async fn start_replication(&self) {
@@ -41,7 +50,11 @@ impl Node {
         let mut chance = self.draw_chance();
         async move {
             loop {
-                tokio::select! { () = sleep(interval) => {}, () = reload.notified() => {} }
+                tokio::select! {
+                    () = sleep(interval) => {}
+                    () = reload.notified() => {}
+                    () = peers.stranger_called() => sleep(STRANGERS_WAIT).await,
+                }
                 read_peers(&peers, &tasks, &mut chance).await;
             }
         }
@@ -51,6 +64,9 @@ impl Node {
         let timers = &self.api.settings.timers;
         if itself {
             self.tasks.spawn("own-heartbeat", self.own_heartbeat());
+        }
+        if !self.api.peers.is_empty() {
+            self.tasks.spawn("repair", self.repair(self.api.settings.peers.compare_interval));
         }
         self.tasks.spawn("eviction", self.eviction(timers.eviction, self.draw_chance()));
         let registry = Arc::clone(self.registry());
@@ -117,8 +133,24 @@ impl Node {
         }
     }
 
+    /// Compares with the other nodes of this kind, and at once when something may have been lost.
+    fn repair(&self, interval: Duration) -> impl Future<Output = ()> + Send + 'static {
+        let (peers, clock) = (Arc::clone(&self.api.peers), self.api.clock.clone());
+        async move {
+            let mut last = clock.tick();
+            loop {
+                sleep(COMPARE_LOOK.min(interval)).await;
+                let waited = clock.tick().since(last);
+                if waited >= interval || (waited >= COMPARE_SOONER && peers.should_compare()) {
+                    peers.compare().await;
+                    last = clock.tick();
+                }
+            }
+        }
+    }
+
     fn eviction(&self, interval: Duration, chance: SmallRng) -> impl Future<Output = ()> + Send + 'static {
-        let registry = Arc::clone(self.registry());
+        let (registry, peers) = (Arc::clone(self.registry()), Arc::clone(&self.api.peers));
         let mut evictor = Evictor::new(interval, chance);
         async move {
             let mut ticks = ticks(interval);
@@ -126,6 +158,10 @@ impl Node {
             let mut overdue_before = 0;
             loop {
                 ticks.tick().await;
+                let due = registry.overdue(Duration::ZERO);
+                if !due.is_empty() && registry.self_preservation().allows_eviction() {
+                    peers.ask_before_evicting(&due).await;
+                }
                 let pass = evictor.run(&registry);
                 for Evicted { key, overdue_by } in &pass.evicted {
                     // In quotes: a client chooses its names, and must not be able to write log lines.

@@ -8,11 +8,11 @@ mod own_instance;
 mod serve;
 mod tasks;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use eurekad_wire::LeaseInfo;
 use prometheus_client::registry::Registry as Names;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
-use crate::http::{self, Api, BatchOrder, Gate};
+use crate::http::{self, Api, Gate};
 use crate::ops::{self, Ops};
 use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
@@ -73,8 +73,9 @@ impl Node {
         let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
+        let id = NodeId(chance.random());
         let registry =
-            Arc::new(Registry::new(clock.clone(), settings.registry.clone(), metrics.registry.clone()));
+            Arc::new(Registry::new(clock.clone(), id, settings.registry.clone(), metrics.registry.clone()));
         let workers = Workers::new();
         let cache = ResponseCache::new(
             Arc::clone(&registry),
@@ -84,13 +85,13 @@ impl Node {
             workers.clone(),
         );
         let peers = Arc::new(PeerEurekaNodes::new(Wiring {
-            id: NodeId(chance.random()),
+            id,
             clock: clock.clone(),
             settings: settings.peers.clone(),
             registry: Arc::clone(&registry),
             transport,
             resolver,
-            batches: Arc::new(AtomicU64::new(1)),
+            metrics: metrics.peers.clone(),
         }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
@@ -104,7 +105,6 @@ impl Node {
             registry,
             cache,
             peers,
-            batch_order: BatchOrder::default(),
             workers,
             gate,
             metrics: metrics.http.clone(),
@@ -169,6 +169,11 @@ impl Node {
         let api = &self.api;
         let empty = api.registry.is_empty();
         let itself = api.settings.peers.register_itself.unwrap_or(!api.peers.is_empty());
+        if empty {
+            api.gate.open_empty(Duration::from_secs(
+                LeaseInfo::DEFAULT_RENEWAL_INTERVAL_SECS.unsigned_abs().into(),
+            ));
+        }
         if itself {
             api.registry.register((*api.own).clone(), Origin::Client);
         }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use eurekad_wire::{InstanceStatus, made_writable};
 
 use super::Ops;
-use crate::peers::PeerView;
+use crate::peers::{PeerState, PeerView};
 use crate::registry::{Happened, RecentEvent, Scope};
 
 /// The most instances and events that are listed; a page of everything would help nobody.
@@ -54,10 +54,13 @@ struct Instance {
 
 struct Peer {
     url: String,
-    kind: &'static str,
+    kind: String,
     up: bool,
     state: String,
     queued: usize,
+    dropped: u64,
+    /// What the last comparison found.
+    registry: String,
 }
 
 impl From<PeerView> for Peer {
@@ -67,7 +70,21 @@ impl From<PeerView> for Peer {
             (None, Some(took)) => format!("answered in {} ms", took.as_millis()),
             (None, None) => "not contacted yet".to_owned(),
         };
-        Self { url: view.url, kind: view.kind.word(), up: view.available, state, queued: view.queued }
+        let state = match (view.last_error.is_some(), view.last_success) {
+            (true, Some(at)) => format!("{state}; last answer {}", time(at)),
+            (true, None) | (false, _) => state,
+        };
+        let kind = match view.state {
+            None | Some(PeerState::Open) => view.kind.word().to_owned(),
+            Some(state) => format!("{}, {}", view.kind.word(), state.word()),
+        };
+        let registry = match view.compared {
+            None => String::new(),
+            Some(found) if found.equal => format!("{} instances, the same as here", found.instances),
+            Some(found) => format!("{} instances, differs from here", found.instances),
+        };
+        let PeerView { url, available: up, queued, dropped, .. } = view;
+        Self { url, kind, up, state, queued, dropped, registry }
     }
 }
 

@@ -26,11 +26,12 @@ pub(super) struct Sent {
 ///
 /// An instance that is gone by eviction leaves nothing: each node evicts on its own. Of one that is overdue only a status
 /// is told, which the peer may need although the client speaks to it and no longer here.
-pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags, to_ours: bool) -> Vec<Sent> {
+pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags) -> Vec<Sent> {
     let Some(entry) = registry.entry(key) else {
-        return if flags.cancel { cancel(registry, key, to_ours).into_iter().collect() } else { Vec::new() };
+        return if flags.cancel { cancel(registry, key).into_iter().collect() } else { Vec::new() };
     };
     let overdue = entry.lease.is_expired(now, Duration::ZERO);
+    let flags = Flags { status: flags.status || flags.learned, ..flags };
     let status = |action, status| item(action, key, &entry, status);
     let over = entry.override_view();
     // What was set from outside and has not been told, or has to be told with the record.
@@ -42,19 +43,17 @@ pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags, to_
             status(ReplicationAction::DeleteStatusOverride, value),
         ],
         // One was set and is gone, for the client has spoken since or was cancelled: the peer must not keep it.
-        OverrideView::None if flags.status || flags.cancel => {
+        OverrideView::None | OverrideView::Spent if flags.status || flags.cancel => {
             vec![status(ReplicationAction::DeleteStatusOverride, entry.info.status)]
         }
-        OverrideView::None | OverrideView::Set(_) | OverrideView::Cleared(_)
-            if flags.confirmed && !flags.record =>
-        {
+        _ if flags.confirmed && !flags.record => {
             vec![status(ReplicationAction::StatusUpdate, entry.info.status)]
         }
-        OverrideView::None | OverrideView::Set(_) | OverrideView::Cleared(_) => Vec::new(),
+        _ => Vec::new(),
     };
     // A cancellation before it needs no item of its own: the registration replaces the record. An override that is gone
     // was gone before the client spoke, so the record follows it.
-    let spoke_after = flags.status && over == OverrideView::None;
+    let spoke_after = flags.status && matches!(over, OverrideView::None | OverrideView::Spent);
     let record = ((flags.record || flags.cancel || spoke_after) && !overdue).then(|| {
         let mut record = status(ReplicationAction::Register, entry.info.status);
         let mut info = (*entry.info).clone();
@@ -78,14 +77,13 @@ pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags, to_
     items.into_iter().map(|item| Sent { key: key.clone(), item, entry: Some(entry.clone()) }).collect()
 }
 
-/// A cancellation, as long as the change log remembers it. After that the lease ends by itself at the peer, unless the
-/// instance has registered there anew, and then the cancellation would be wrong.
-fn cancel(registry: &Registry, key: &Key, to_ours: bool) -> Option<Sent> {
-    let dirty = registry.cancelled_dirty(key)?;
-    let mut item = ReplicationInstance::new(ReplicationAction::Cancel, key.app.clone(), key.id.as_str());
-    // Ours take it for old news when they know a newer record. **Compat:** Java's cancellations carry nothing.
-    item.last_dirty_timestamp = to_ours.then_some(dirty);
-    Some(Sent { key: key.clone(), item, entry: None })
+/// A cancellation, as long as it is remembered. After that the lease ends by itself at the peer, unless the instance has
+/// registered there anew, and then the cancellation would be wrong.
+fn cancel(registry: &Registry, key: &Key) -> Option<Sent> {
+    registry.was_cancelled(key).then(|| {
+        let item = ReplicationInstance::new(ReplicationAction::Cancel, key.app.clone(), key.id.as_str());
+        Sent { key: key.clone(), item, entry: None }
+    })
 }
 
 fn item(

@@ -8,26 +8,36 @@
 //! |---|---|
 //! | `list.rs`, `resolve.rs` | who the peers are: URLs, names, a file |
 //! | `queue.rs` | which keys a peer has still to be told of |
-//! | `messages.rs` | from a key to Eureka's batch items, and what their answers mean |
 //! | `node.rs` | one peer: its queue, its sender |
-//! | `view.rs`, `problem.rs` | what is known of a peer, and why it could not be told |
+//! | `exchange.rs` | one request to a peer, and who answers it |
+//! | `to_ours.rs`, `protocol.rs` | telling a node of this kind: the state of keys |
+//! | `to_java.rs`, `messages.rs` | telling a Java server: Eureka's batch items, and what their answers mean |
+//! | `known.rs`, `view.rs`, `problem.rs` | what is known of a peer, and why it could not be told |
 //! | `nodes.rs` | all peers: feeding their queues |
+//! | `repair.rs` | comparing with nodes of this kind, and asking them before an eviction |
 //! | `sync.rs` | the copy of the peers' registry at start |
 //! | `transport.rs` | the only door to the network |
 
 mod backoff;
+mod exchange;
 mod http_transport;
+mod known;
 mod list;
 mod messages;
 mod node;
 mod nodes;
 mod problem;
+pub mod protocol;
 mod queue;
+mod repair;
 mod resolve;
 mod sync;
+mod to_java;
+mod to_ours;
 mod transport;
 mod view;
 
+pub use crate::registry::NodeId;
 pub use http_transport::HttpTransport;
 pub use node::PeerEurekaNode;
 pub use nodes::{PeerEurekaNodes, Wiring};
@@ -35,7 +45,7 @@ pub use queue::{Flags, Queue};
 pub use resolve::{Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
-pub use view::{PeerKind, PeerView};
+pub use view::{LastCompared, PeerKind, PeerState, PeerView};
 
 /// The header by which a node of this kind names itself to another: its random id.
 pub const NODE_HEADER: &str = "eurekad-node";
@@ -43,24 +53,8 @@ pub const NODE_HEADER: &str = "eurekad-node";
 /// The header by which a node of this kind says how far it is: `booting`, `copying`, `open` or `draining`.
 pub const STATE_HEADER: &str = "eurekad-state";
 
-/// The header by which a node of this kind numbers its batches to another: one that was given up on may arrive after a
-/// later one, and must not undo it.
-pub const BATCH_HEADER: &str = "eurekad-batch";
+/// The header by which a node of this kind tells another its stamp clock.
+pub const CLOCK_HEADER: &str = "eurekad-clock";
 
-/// The random id of one process. Host names are never compared: two nodes may share one, and one node may have many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct NodeId(pub u64);
-
-impl std::fmt::Display for NodeId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-impl std::str::FromStr for NodeId {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u64::from_str_radix(text, 16).map(Self)
-    }
-}
+/// The header that says why a node of this kind refused the call of another: `clock`.
+pub const REFUSED_HEADER: &str = "eurekad-refused";

@@ -1,31 +1,28 @@
 //! One peer: its queue and its sender.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use eurekad_wire::{ReplicationInstance, ReplicationListResponse, decode, encode};
-use http::{HeaderValue, Method, Request, Response, header};
 use rand::rngs::SmallRng;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::NodeId;
 use super::backoff::Backoff;
-use super::messages::{self, Sent, Verdict};
 use super::nodes::Wiring;
 use super::problem::Problem;
 use super::queue::{Flags, Queue};
-use super::transport::{Failure, TransportError};
-use super::view::{PeerKind, PeerView};
-use super::{BATCH_HEADER, NODE_HEADER, NodeId};
+use super::view::{LastCompared, PeerKind, PeerState};
 use crate::clock::Tick;
 use crate::registry::Key;
 use crate::settings::PeerUrl;
 
 /// The most items of one batch. **Compat:** what a Java server sends and expects.
 const MOST_ITEMS: usize = 250;
+
+/// The most keys that a node of this kind is told of at once.
+const MOST_KEYS: usize = 1000;
 
 /// The least wait after a failure that is longer than this.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
@@ -39,6 +36,23 @@ const FAILURES_TO_HALVE: u32 = 3;
 /// How often a URL that turned out to be this node itself is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
+/// What a peer made of what it was told.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Keys that it has to be told of again.
+    pub(super) again: Vec<(Key, Flags)>,
+    /// What it refused.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// Something that a peer refused.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) key: Key,
+    pub(super) what: &'static str,
+    pub(super) code: u16,
+}
+
 /// One peer.
 #[derive(Debug)]
 pub struct PeerEurekaNode {
@@ -51,31 +65,42 @@ pub struct PeerEurekaNode {
 }
 
 #[derive(Debug)]
-struct Inner {
-    queue: Queue,
+pub(super) struct Inner {
+    pub(super) queue: Queue,
     /// Keys of the batch that is being sent.
-    on_their_way: usize,
-    kind: PeerKind,
-    last_success: Option<i64>,
-    last_error: Option<String>,
-    round_trip: Option<Duration>,
-    refused: u64,
+    pub(super) on_their_way: usize,
+    pub(super) kind: PeerKind,
+    pub(super) state: Option<PeerState>,
+    pub(super) compared: Option<LastCompared>,
+    /// The node that answered before this one, and when it last did.
+    pub(super) before: Option<(NodeId, Tick)>,
+    pub(super) balancer_logged: Option<Tick>,
+    /// Since when there was no answer at all.
+    pub(super) unreachable_since: Option<Tick>,
+    /// Whether something may not have reached the peer since the last comparison.
+    pub(super) lost: bool,
+    /// The same, for the peer's own comparisons.
+    pub(super) lost_for_peer: bool,
+    pub(super) last_success: Option<i64>,
+    pub(super) last_error: Option<String>,
+    pub(super) round_trip: Option<Duration>,
+    pub(super) refused: u64,
     /// Whether it has left the list: what waits is still sent, and nothing else.
-    leaving: bool,
+    pub(super) leaving: bool,
     /// Parts of a batch that the peer could not take: they go first, each by itself, until the item to blame is alone.
-    trouble: VecDeque<Vec<(Key, Flags)>>,
+    pub(super) trouble: VecDeque<Vec<(Key, Flags)>>,
     /// Batches that the peer has taken.
-    batches_taken: u64,
+    pub(super) batches_taken: u64,
     /// Keys that failed alone with a server error, and how many batches had been taken by then.
-    suspects: HashMap<Key, u64>,
+    pub(super) suspects: HashMap<Key, u64>,
     /// When refused changes were last logged, and how many have been refused since.
-    refusals_logged: Option<Tick>,
-    refusals_since: u64,
+    pub(super) refusals_logged: Option<Tick>,
+    pub(super) refusals_since: u64,
 }
 
 impl Inner {
     /// Keys that the peer has not taken yet.
-    fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.queue.len() + self.on_their_way + self.trouble.iter().map(Vec::len).sum::<usize>()
     }
 
@@ -90,6 +115,13 @@ impl PeerEurekaNode {
             queue: Queue::new(wiring.settings.queue_capacity, wiring.settings.linger),
             on_their_way: 0,
             kind: PeerKind::Unknown,
+            state: None,
+            compared: None,
+            before: None,
+            balancer_logged: None,
+            unreachable_since: None,
+            lost: false,
+            lost_for_peer: false,
             last_success: None,
             last_error: None,
             round_trip: None,
@@ -121,21 +153,6 @@ impl PeerEurekaNode {
         &self.wiring
     }
 
-    /// What is known of it.
-    pub fn view(&self) -> PeerView {
-        let inner = self.inner();
-        PeerView {
-            url: self.url.to_string(),
-            kind: inner.kind,
-            available: inner.last_success.is_some() && inner.last_error.is_none(),
-            last_success: inner.last_success,
-            last_error: inner.last_error.clone(),
-            round_trip: inner.round_trip,
-            queued: inner.waiting(),
-            dropped: inner.queue.dropped() + inner.refused,
-        }
-    }
-
     /// Who answers there.
     pub(super) fn kind(&self) -> PeerKind {
         self.inner().kind
@@ -148,7 +165,11 @@ impl PeerEurekaNode {
             if inner.kind == PeerKind::Myself {
                 return;
             }
+            let dropped = inner.queue.dropped();
             keys.iter().for_each(|(key, flags)| inner.queue.mark(key.clone(), *flags, now));
+            if inner.queue.dropped() > dropped {
+                (inner.lost, inner.lost_for_peer) = (true, true);
+            }
         }
         self.wake.notify_one();
     }
@@ -236,7 +257,7 @@ impl PeerEurekaNode {
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
     async fn introduce(&self, backoff: &mut Backoff, chance: &mut SmallRng) {
-        match self.exchange(&[]).await {
+        match self.batch(&[]).await {
             Ok(_) => backoff.succeeded(),
             Err(problem) => {
                 let wait = backoff.failed(chance);
@@ -246,29 +267,25 @@ impl PeerEurekaNode {
         }
     }
 
-    /// Sends one batch. `Err` says how long to wait before the next.
+    /// Tells the peer of the first keys that wait. `Err` says how long to wait before the next.
     async fn send_batch(&self, backoff: &mut Backoff, chance: &mut SmallRng) -> Result<(), Duration> {
-        let now = self.wiring.clock.tick();
+        let to_ours = matches!(self.kind(), PeerKind::Ours(_));
         let taken = {
             let mut inner = self.inner();
-            let taken = inner.trouble.pop_front().unwrap_or_else(|| inner.queue.take(MOST_ITEMS));
+            let most = if to_ours { MOST_KEYS } else { MOST_ITEMS };
+            let taken = inner.trouble.pop_front().unwrap_or_else(|| inner.queue.take(most));
             inner.on_their_way = taken.len();
             taken
         };
-        let to_ours = matches!(self.kind(), PeerKind::Ours(_));
-        let sent: Vec<Sent> = taken
-            .iter()
-            .flat_map(|(key, flags)| messages::items(&self.wiring.registry, now, key, *flags, to_ours))
-            .collect();
-        let answer = if sent.is_empty() { None } else { Some(self.exchange(&sent).await) };
+        let answer = if to_ours { self.tell_ours(&taken).await } else { self.tell_java(&taken).await };
         self.inner().on_their_way = 0;
         match answer {
-            None => {
+            Ok(None) => {
                 // A queue of nothing but evicted keys must not hold the thread.
                 tokio::task::yield_now().await;
                 Ok(())
             }
-            Some(Ok(answer)) => {
+            Ok(Some(answers)) => {
                 backoff.succeeded();
                 {
                     let mut inner = self.inner();
@@ -277,10 +294,11 @@ impl PeerEurekaNode {
                         inner.suspects.clear();
                     }
                 }
-                self.judge(&sent, answer);
+                self.log_refusals(&answers.refused);
+                self.inner().queue.put_back(answers.again, self.wiring.clock.tick());
                 Ok(())
             }
-            Some(Err(problem)) => {
+            Err(problem) => {
                 let wait = backoff.failed(chance);
                 self.failed(&problem, wait);
                 self.keep(taken, &problem, backoff.failures());
@@ -298,7 +316,12 @@ impl PeerEurekaNode {
                 503 => false,
                 code => code >= 500 && failures >= FAILURES_TO_HALVE,
             },
-            Problem::NoAnswer(_) | Problem::NotEureka(_) | Problem::WrongLength { .. } => false,
+            Problem::NoAnswer(_)
+            | Problem::NotEureka(_)
+            | Problem::WrongLength { .. }
+            | Problem::NotOurs
+            | Problem::OwnClock
+            | Problem::TheirClock(_) => false,
         };
         // One item that ends in a server error may be to blame, or the whole server: it is to blame if others were taken
         // since it first failed alone.
@@ -316,7 +339,12 @@ impl PeerEurekaNode {
             inner.suspects.clear();
         }
         if halve && let [(key, _)] = &taken[..] {
-            self.inner().refused += 1;
+            {
+                let mut inner = self.inner();
+                inner.refused += 1;
+                (inner.lost, inner.lost_for_peer) = (true, true);
+            }
+            self.wiring.metrics.refused.inc();
             tracing::warn!(
                 peer = %self.url, app = ?key.app, id = ?key.id, %problem, "dropped: the peer does not take it"
             );
@@ -333,29 +361,15 @@ impl PeerEurekaNode {
         }
     }
 
-    fn judge(&self, sent: &[Sent], answer: ReplicationListResponse) {
-        let (mut again, mut refused) = (Vec::new(), Vec::new());
-        for (sent, answer) in sent.iter().zip(answer.responses) {
-            match messages::judge(&self.wiring.registry, sent, answer) {
-                Verdict::Done => {}
-                Verdict::SendRecord => {
-                    again.push((sent.key.clone(), Flags { record: true, ..Flags::default() }));
-                }
-                Verdict::Refused(code) => refused.push((sent, code)),
-            }
-        }
-        self.log_refusals(&refused);
-        // An override goes with the record, and counts where none is set: the peer may know better.
-        self.inner().queue.put_back(again, self.wiring.clock.tick());
-    }
-
     /// One line about refused changes a minute, with how many there were: a peer that is full refuses every one.
-    fn log_refusals(&self, refused: &[(&Sent, u16)]) {
-        let Some((sent, code)) = refused.first() else { return };
+    fn log_refusals(&self, refused: &[Refused]) {
+        let Some(Refused { key, what, code }) = refused.first() else { return };
+        self.wiring.metrics.refused.inc_by(refused.len() as u64);
         let now = self.wiring.clock.tick();
         let times = {
             let mut inner = self.inner();
             inner.refused += refused.len() as u64;
+            (inner.lost, inner.lost_for_peer) = (true, true);
             inner.refusals_since += refused.len() as u64;
             if inner.refusals_logged.is_some_and(|at| now.since(at) < REFUSALS_LOGGED_EVERY) {
                 return;
@@ -364,103 +378,11 @@ impl PeerEurekaNode {
             std::mem::take(&mut inner.refusals_since)
         };
         tracing::warn!(
-            peer = %self.url, times, code, app = ?sent.key.app, id = ?sent.key.id,
-            action = sent.item.action.as_str(), "the peer refuses changes; this is one of them"
+            peer = %self.url, times, code, app = ?key.app, id = ?key.id, what, "the peer refuses changes; this is one of them"
         );
     }
 
-    /// One exchange with the peer: who it is is learned from every answer.
-    async fn exchange(&self, sent: &[Sent]) -> Result<ReplicationListResponse, Problem> {
-        let items: Vec<ReplicationInstance> = sent.iter().map(|sent| sent.item.clone()).collect();
-        let body = Bytes::from(encode::replication_list(&items));
-        let started = self.wiring.clock.tick();
-        let mut request = self.request(Method::POST, "peerreplication/batch/", body);
-        request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Ok(number) =
-            HeaderValue::from_str(&self.wiring.batches.fetch_add(1, Ordering::Relaxed).to_string())
-        {
-            request.headers_mut().insert(BATCH_HEADER, number);
-        }
-        let limit = self.wiring.settings.connect_timeout + self.wiring.settings.read_timeout;
-        let response = match tokio::time::timeout(limit, self.wiring.transport.send(request)).await {
-            Ok(answer) => answer.map_err(Problem::NoAnswer)?,
-            Err(_elapsed) => {
-                let detail = format!("nothing for {limit:?}");
-                return Err(Problem::NoAnswer(TransportError { failure: Failure::TimedOut, detail }));
-            }
-        };
-        if !response.status().is_success() {
-            return Err(Problem::Status(response.status()));
-        }
-        let answer =
-            decode::replication_response(response.body()).map_err(|e| Problem::NotEureka(e.to_string()))?;
-        if answer.responses.len() != sent.len() {
-            return Err(Problem::WrongLength { sent: sent.len(), answered: answer.responses.len() });
-        }
-        self.succeeded(&response, self.wiring.clock.tick().since(started));
-        Ok(answer)
-    }
-
-    /// A request to this peer, with what every one carries.
-    pub(super) fn request(&self, method: Method, path: &str, body: Bytes) -> Request<Bytes> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = self.url.join(path).parse().expect("a parsed URL with a fixed path is a URL");
-        let headers = request.headers_mut();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        // **Compat:** how servers tell each other from clients.
-        headers.insert("discoveryidentity-name", HeaderValue::from_static("DefaultServer"));
-        headers.insert("discoveryidentity-version", HeaderValue::from_static("1.0"));
-        if let Ok(id) = HeaderValue::from_str(&self.wiring.id.to_string()) {
-            headers.insert(NODE_HEADER, id);
-        }
-        if let Some(authorization) = self.url.authorization() {
-            headers.insert(header::AUTHORIZATION, authorization.clone());
-        }
-        request
-    }
-
-    fn succeeded(&self, response: &Response<Bytes>, round_trip: Duration) {
-        let id = response.headers().get(NODE_HEADER).and_then(|v| v.to_str().ok()?.parse::<NodeId>().ok());
-        let kind = match id {
-            Some(id) if id == self.wiring.id => PeerKind::Myself,
-            Some(id) => PeerKind::Ours(id),
-            None => PeerKind::Java,
-        };
-        let (news, turned, queued) = {
-            let mut inner = self.inner();
-            let news = inner.last_error.is_some() || inner.last_success.is_none();
-            inner.last_success = Some(self.wiring.clock.epoch_millis());
-            inner.last_error = None;
-            inner.round_trip = Some(round_trip);
-            let before = std::mem::replace(&mut inner.kind, kind);
-            let turned = kind == PeerKind::Myself && matches!(before, PeerKind::Ours(_) | PeerKind::Java);
-            if kind == PeerKind::Myself {
-                inner.queue.clear();
-                inner.trouble.clear();
-            }
-            (news, turned, inner.queue.len())
-        };
-        if turned {
-            tracing::warn!(
-                peer = %self.url,
-                "another node answered there before, and now this one does: a balancer, or something that repeats headers"
-            );
-        }
-        if news {
-            tracing::info!(peer = %self.url, kind = kind.word(), queued, "the peer answers");
-        }
-    }
-
-    fn failed(&self, problem: &Problem, wait: Duration) {
-        let words = problem.to_string();
-        // The same failure again is no news.
-        if self.inner().last_error.replace(words.clone()).as_ref() != Some(&words) {
-            tracing::warn!(peer = %self.url, retry_in = ?wait, "the peer {words}");
-        }
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,10 @@
 //! All peers: feeding their queues from the registry.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use super::NodeId;
 use super::list::PeerList;
@@ -15,6 +16,7 @@ use super::view::{PeerKind, PeerView};
 use crate::clock::{Clock, Tick};
 use crate::registry::{Key, LocalTouch, Registry};
 use crate::settings::{PeerSettings, PeerUrl};
+use crate::telemetry::PeerMetrics;
 
 /// How often heartbeats are collected from the registry.
 const COLLECT: Duration = Duration::from_millis(100);
@@ -40,8 +42,8 @@ pub struct Wiring {
     pub transport: Arc<dyn Transport>,
     /// Names to addresses.
     pub resolver: Arc<dyn Resolve>,
-    /// Numbers for batches, so that one that arrives after a later one is known.
-    pub batches: Arc<AtomicU64>,
+    /// What went on between nodes.
+    pub metrics: PeerMetrics,
 }
 
 /// The peers of one node.
@@ -51,6 +53,8 @@ pub struct PeerEurekaNodes {
     list: PeerList,
     members: RwLock<Members>,
     fed: Mutex<Fed>,
+    /// Signalled when a node calls that nobody here knows.
+    stranger: Notify,
 }
 
 /// Who is in the list now, and who left it lately.
@@ -73,7 +77,7 @@ impl PeerEurekaNodes {
     pub fn new(wiring: Wiring) -> Self {
         let list = PeerList::new(&wiring.settings, Arc::clone(&wiring.resolver));
         wiring.registry.follow_renewals(!list.is_empty());
-        Self { wiring, list, members: RwLock::default(), fed: Mutex::default() }
+        Self { wiring, list, members: RwLock::default(), fed: Mutex::default(), stranger: Notify::new() }
     }
 
     /// Reads the list of peers and returns those that are new: each needs its [`sender`](PeerEurekaNode::sender) run.
@@ -160,7 +164,7 @@ impl PeerEurekaNodes {
     }
 
     /// The peers, each once: without this node itself, and of several URLs that one node answers at the first that does.
-    fn distinct(&self) -> Vec<Arc<PeerEurekaNode>> {
+    pub(super) fn distinct(&self) -> Vec<Arc<PeerEurekaNode>> {
         let nodes = self.nodes();
         let mut ids: HashMap<NodeId, usize> = HashMap::new();
         let mut distinct: Vec<Arc<PeerEurekaNode>> = Vec::with_capacity(nodes.len());
@@ -196,8 +200,16 @@ impl PeerEurekaNodes {
     pub fn heard(&self, id: NodeId) {
         let nodes = self.nodes();
         let is_known = nodes.iter().any(|node| node.kind() == PeerKind::Ours(id));
+        if !is_known && id != self.wiring.id {
+            self.stranger.notify_one();
+        }
         let meant = nodes.iter().filter(|node| !is_known || node.kind() == PeerKind::Ours(id));
         meant.for_each(|node| node.try_again());
+    }
+
+    /// Waits until a node calls that nobody here knows: names may have got new addresses.
+    pub async fn stranger_called(&self) {
+        self.stranger.notified().await;
     }
 
     /// Feeds the queues with what changes here, for ever.
@@ -221,12 +233,27 @@ impl PeerEurekaNodes {
         keys.extend(self.wiring.registry.take_local_touches().into_iter().map(|(key, touch)| match touch {
             LocalTouch::Renewed => (key, Flags { heartbeat: true, ..Flags::default() }),
             LocalTouch::StatusConfirmed => (key, Flags { confirmed: true, ..Flags::default() }),
+            LocalTouch::OverrideMissed => (key, Flags { learned: true, ..Flags::default() }),
             LocalTouch::CancelledBefore => (key, Flags { cancel: true, ..Flags::default() }),
         }));
         if !keys.is_empty() {
             let now = self.wiring.clock.tick();
-            self.distinct().iter().for_each(|node| node.mark(&keys, now));
+            self.distinct().iter().for_each(|node| {
+                // What a node of this kind told, it tells its like itself.
+                let mut keys = keys.clone();
+                if matches!(node.kind(), PeerKind::Ours(_)) {
+                    keys.retain(|(_, flags)| flags.is_for_ours());
+                }
+                node.mark(&keys, now);
+            });
         }
+    }
+
+    /// Whether something may not have reached the node `id` since it last asked.
+    pub fn was_something_lost_to(&self, id: NodeId) -> bool {
+        let nodes = self.distinct();
+        let node = nodes.iter().find(|node| node.kind() == PeerKind::Ours(id));
+        node.is_none_or(|node| node.take_loss_for_peer())
     }
 
     /// Waits until every peer that answers has taken what it has to be told.
@@ -246,6 +273,7 @@ impl PeerEurekaNodes {
         let mut keys: Vec<(Key, Flags)> = Vec::new();
         let lost_up_to = registry.changes_lost_up_to();
         if lost_up_to > fed.version {
+            self.distinct().iter().for_each(|node| node.note_loss());
             // What peers were not told of was said here: by clients that are heard here.
             let all = Flags { record: true, ..Flags::default() };
             keys.extend(registry.keys_renewed_here().into_iter().map(|key| {
@@ -260,6 +288,7 @@ impl PeerEurekaNodes {
                 cancel: after(local.cancel),
                 record: after(local.record),
                 status: after(local.override_),
+                learned: after(local.learned_override),
                 ..Flags::default()
             };
             (flags != Flags::default()).then(|| (change.key.clone(), flags))

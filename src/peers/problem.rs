@@ -3,6 +3,7 @@
 use http::StatusCode;
 
 use super::transport::TransportError;
+use crate::registry::FromTheFuture;
 
 /// Displayed after "the peer".
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,15 @@ pub(super) enum Problem {
     WrongLength { sent: usize, answered: usize },
     #[error("answered what no Eureka server would ({0}); check its URL in eureka.client.service-url")]
     NotEureka(String),
+    #[error("is no node of this kind any more")]
+    NotOurs,
+    #[error(
+        "refuses this node, whose clock is more than a day ahead of its own; set this machine's clock right and \
+             restart"
+    )]
+    OwnClock,
+    #[error("sends {0}; set its clock right and restart it")]
+    TheirClock(FromTheFuture),
 }
 
 /// What to do about a status, to be put after it.

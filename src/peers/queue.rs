@@ -23,6 +23,8 @@ pub struct Flags {
     pub status: bool,
     /// A status was set from outside that it showed already.
     pub confirmed: bool,
+    /// A node of this kind told of a status that was set or cleared from outside; Java servers hear of it too.
+    pub learned: bool,
     /// Its client was heard.
     pub heartbeat: bool,
 }
@@ -36,13 +38,19 @@ impl Flags {
             record: self.record || other.record,
             status: self.status || other.status,
             confirmed: self.confirmed || other.confirmed,
+            learned: self.learned || other.learned,
             heartbeat: self.heartbeat || other.heartbeat,
         }
     }
 
     /// Whether it should leave at once; a heartbeat can wait a little for others.
     pub fn is_urgent(self) -> bool {
-        self.cancel || self.record || self.status || self.confirmed
+        self.cancel || self.record || self.status || self.confirmed || self.learned
+    }
+
+    /// Whether a node of this kind needs to hear of it: what another of them told, that one tells itself.
+    pub fn is_for_ours(self) -> bool {
+        Self { learned: false, ..self } != Self::default()
     }
 }
 
@@ -138,6 +146,12 @@ impl Queue {
         taken.into_iter().for_each(|(key, flags)| self.mark(key, flags, now));
     }
 
+    /// Forgets the heartbeats: whoever starts anew copies what they say.
+    pub fn drop_heartbeats(&mut self) {
+        let beats: Vec<u64> = self.beats.iter().copied().collect();
+        beats.into_iter().for_each(|number| drop(self.remove(number)));
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
@@ -167,10 +181,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const BEAT: Flags =
-        Flags { cancel: false, record: false, status: false, confirmed: false, heartbeat: true };
-    const RECORD: Flags =
-        Flags { cancel: false, record: true, status: false, confirmed: false, heartbeat: false };
+    const NONE: Flags = Flags {
+        cancel: false,
+        record: false,
+        status: false,
+        confirmed: false,
+        learned: false,
+        heartbeat: false,
+    };
+    const BEAT: Flags = Flags { heartbeat: true, ..NONE };
+    const RECORD: Flags = Flags { record: true, ..NONE };
 
     fn key(n: u32) -> Key {
         Key::new("A", &n.to_string())
@@ -228,7 +248,7 @@ mod tests {
             let mut model: BTreeMap<Key, Flags> = BTreeMap::new();
             let mut flight: Vec<(Key, Flags)> = Vec::new();
             for (step, n, [cancel, record, status, heartbeat]) in steps {
-                let flags = Flags { cancel, record, status, confirmed: false, heartbeat };
+                let flags = Flags { cancel, record, status, heartbeat, ..NONE };
                 match step {
                     0 | 1 if flags != Flags::default() => {
                         queue.mark(key(n), flags, Tick(0));

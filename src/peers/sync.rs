@@ -1,5 +1,7 @@
-//! The copy of the peers' registry that a node takes before it opens.
+//! The copy of the neighbours' registry that a node takes before it opens.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,15 +14,22 @@ use http::{Method, StatusCode};
 use super::node::PeerEurekaNode;
 use super::nodes::PeerEurekaNodes;
 use super::problem::Problem;
-use super::{NODE_HEADER, NodeId, STATE_HEADER};
+use super::protocol::{CopyBuckets, Told};
+use super::view::{PeerKind, PeerState};
 use crate::clock::Tick;
-use crate::registry::{Origin, Registration};
+use crate::registry::{BUCKETS, How, Origin, Registration};
 
 /// Between two rounds of asking those that had no answer.
 const ROUND: Duration = Duration::from_secs(1);
 
 /// Once some peer had data, the others have so long to give theirs.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Buckets that are copied at once: of a large registry a few megabytes.
+const STRETCH: usize = 8;
+
+/// How long the comparison after the copy may take.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// What a copy brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +42,27 @@ pub struct Synced {
     pub complete: bool,
 }
 
+/// What the peers of one round said.
+#[derive(Debug, Default)]
+struct Round {
+    /// Open nodes of this kind.
+    ours: Vec<Arc<PeerEurekaNode>>,
+    /// Java servers, with their registries.
+    java: Vec<(Arc<PeerEurekaNode>, Applications)>,
+    /// Whether one that has said nothing yet, or is copying itself, may have data.
+    some_may_have_data: bool,
+}
+
 /// What one peer said.
 #[derive(Debug)]
 enum Said {
-    /// Its registry.
-    Registry(Box<Applications>),
-    /// It has nothing: it is booting too, or has opened with nothing.
+    /// It is of this kind and takes traffic.
+    Ours,
+    /// It is a Java server; its registry.
+    Java(Box<Applications>),
+    /// It has nothing: it is starting too.
     Empty,
-    /// It is booting and copying from somebody: it will have data.
+    /// It will have data: it is copying.
     Copying,
     /// It is this node.
     Myself,
@@ -49,72 +71,123 @@ enum Said {
 }
 
 impl PeerEurekaNodes {
-    /// Asks all peers together for their registry, until each has given it or the time is up.
+    /// Asks all peers together, and copies what one of this kind has; without any, what the Java servers have.
     ///
-    /// The wait ends early when every peer has answered and none has data or is about to have. What several peers
-    /// have is merged by Eureka's rule: the newer record wins. `copying` is set once a source was found.
+    /// The wait ends early when every peer has answered and none has data or is about to have. `copying` is set once a
+    /// source was found. What happens meanwhile is merged like any other news: a cancellation counts.
     ///
     /// **Compat:** Java takes the registry of the one server that its embedded client is talking to.
     pub async fn sync(&self, copying: &AtomicBool) -> Synced {
         let wiring = self.wiring();
         let mut synced = Synced { instances: 0, sources: 0, complete: false };
-        let mut done: Vec<String> = Vec::new();
         let deadline = wiring.clock.tick().after(wiring.settings.sync_timeout);
-        let until = |moment: Tick| moment.since(wiring.clock.tick());
+        let mut drained: HashSet<String> = HashSet::new();
         loop {
-            let nodes = self.nodes().into_iter().filter(|node| !done.contains(&node.url().to_string()));
-            let mut asked: FuturesUnordered<_> = nodes
-                .map(|node| async move {
-                    let said = node.fetch_registry().await;
-                    (node, said)
-                })
-                .collect();
+            let mut round = self.ask_all(deadline, &drained).await;
             // A name that does not resolve is a peer that does not answer.
-            let mut some_may_have_data = !self.is_listed_completely();
-            let mut patience = deadline;
-            loop {
-                // What one has is taken at once: while others are waited for, it grows old.
-                let answer = match tokio::time::timeout(until(patience), asked.next()).await {
-                    Ok(Some(answer)) => answer,
-                    Ok(None) => break,
-                    Err(_elapsed) => {
-                        some_may_have_data = true;
-                        break;
-                    }
-                };
-                match answer {
-                    (node, Said::Registry(applications)) => {
-                        let brought = self.take_over(*applications);
-                        copying.fetch_or(brought > 0, Ordering::Relaxed);
-                        synced.sources += usize::from(brought > 0);
-                        synced.instances += brought;
-                        tracing::info!(peer = %node.url(), instances = brought, "copied the peer's registry");
-                        done.push(node.url().to_string());
-                        if brought > 0 {
-                            patience = patience.min(wiring.clock.tick().after(GRACE));
-                        }
-                    }
-                    (node, Said::Myself) => {
-                        node.is_myself();
-                        done.push(node.url().to_string());
-                    }
-                    // It knows no more than this node does, or has opened with nothing.
-                    (_, Said::Empty) => {}
-                    (_, Said::Copying | Said::Nothing) => some_may_have_data = true,
+            round.some_may_have_data |= !self.is_listed_completely();
+            copying.fetch_or(!round.ours.is_empty() || !round.java.is_empty(), Ordering::Relaxed);
+            if let Some(instances) = self.copy_from_ours(&round.ours).await {
+                (synced.instances, synced.sources) = (instances, 1);
+            }
+            if synced.instances == 0 {
+                for (node, applications) in round.java {
+                    let brought = self.take_over(applications);
+                    tracing::info!(peer = %node.url(), instances = brought, "copied the Java server's registry");
+                    drained.insert(node.url().to_string());
+                    synced.instances += brought;
+                    synced.sources += usize::from(brought > 0);
                 }
             }
-            if synced.sources > 0 || !some_may_have_data {
-                synced.complete = !some_may_have_data;
-                return synced;
+            if synced.instances > 0 || !round.some_may_have_data {
+                synced.complete = !round.some_may_have_data;
+                break;
             }
-            if until(deadline).is_zero() {
-                let nodes = self.nodes().into_iter().map(|node| node.url().to_string());
-                let silent: Vec<String> = nodes.filter(|url| !done.contains(url)).collect();
+            if self.until(deadline).is_zero() {
+                let silent: Vec<String> = self
+                    .nodes()
+                    .iter()
+                    .filter(|node| !node.answers())
+                    .map(|node| node.url().to_string())
+                    .collect();
                 tracing::warn!(peers = silent.join(", "), "nothing to copy: these peers have not answered");
-                return synced;
+                break;
             }
-            tokio::time::sleep(ROUND.min(until(deadline))).await;
+            tokio::time::sleep(ROUND.min(self.until(deadline))).await;
         }
+        // What changed while it was copied, or is known elsewhere only.
+        drop(tokio::time::timeout(LAST_LOOK, self.compare_at_start()).await);
+        synced
+    }
+
+    fn until(&self, moment: Tick) -> Duration {
+        moment.since(self.wiring().clock.tick())
+    }
+
+    /// Asks every peer who it is and what it has. Once one has data, the others have a moment left.
+    async fn ask_all(&self, deadline: Tick, drained: &HashSet<String>) -> Round {
+        let mut asked: FuturesUnordered<_> = self
+            .nodes()
+            .into_iter()
+            .filter(|node| !drained.contains(&node.url().to_string()))
+            .map(|node| async move {
+                let said = node.what_it_has().await;
+                (node, said)
+            })
+            .collect();
+        let mut round = Round::default();
+        let mut patience = deadline;
+        loop {
+            match tokio::time::timeout(self.until(patience), asked.next()).await {
+                Ok(Some((node, said))) => {
+                    match said {
+                        Said::Ours => round.ours.push(node),
+                        Said::Java(applications) => round.java.push((node, *applications)),
+                        Said::Copying | Said::Nothing => round.some_may_have_data = true,
+                        Said::Myself => node.is_myself(),
+                        Said::Empty => {}
+                    }
+                    if !round.ours.is_empty() || !round.java.is_empty() {
+                        patience = patience.min(self.wiring().clock.tick().after(GRACE));
+                    }
+                }
+                Ok(None) => return round,
+                Err(_elapsed) => {
+                    round.some_may_have_data = true;
+                    return round;
+                }
+            }
+        }
+    }
+
+    /// Copies from the first of these; if it breaks half-way, the next goes on. `None` if none of them could be copied
+    /// to the end.
+    async fn copy_from_ours(&self, sources: &[Arc<PeerEurekaNode>]) -> Option<usize> {
+        let registry = &self.wiring().registry;
+        let mut from = 0;
+        for source in sources {
+            while from < BUCKETS {
+                let asked_at = self.wiring().clock.tick();
+                let question = CopyBuckets { from, to: from + STRETCH };
+                match source.ask::<Told>("peerreplication/ours/copy", &question).await {
+                    Ok(told) => {
+                        source.take_in(told.known, asked_at, How::Copied);
+                        from += STRETCH;
+                    }
+                    Err(problem) => {
+                        tracing::warn!(peer = %source.url(), "the copy broke off: the peer {problem}");
+                        break;
+                    }
+                }
+            }
+            if from >= BUCKETS {
+                tracing::info!(
+                    peer = %source.url(), instances = registry.len(), "copied the node's registry"
+                );
+                return Some(registry.len());
+            }
+        }
+        None
     }
 
     fn take_over(&self, applications: Applications) -> usize {
@@ -132,7 +205,23 @@ impl PeerEurekaNodes {
 }
 
 impl PeerEurekaNode {
-    async fn fetch_registry(&self) -> Said {
+    async fn what_it_has(&self) -> Said {
+        if let Err(problem) = self.batch(&[]).await {
+            tracing::info!(peer = %self.url(), "the peer {problem}");
+            return Said::Nothing;
+        }
+        let view = self.view();
+        match (view.kind, view.state) {
+            (PeerKind::Myself, _) => Said::Myself,
+            (PeerKind::Ours(_), Some(PeerState::Open | PeerState::Draining)) => Said::Ours,
+            (PeerKind::Ours(_), Some(PeerState::Copying)) => Said::Copying,
+            (PeerKind::Ours(_), _) => Said::Empty,
+            (PeerKind::Java, _) => self.java_registry().await,
+            (PeerKind::Unknown, _) => Said::Nothing,
+        }
+    }
+
+    async fn java_registry(&self) -> Said {
         let request = self.request(Method::GET, "apps/", Bytes::new());
         let response = match self.wiring().transport.send(request).await {
             Ok(response) => response,
@@ -141,31 +230,22 @@ impl PeerEurekaNode {
                 return Said::Nothing;
             }
         };
-        let text = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
-        let id: Option<NodeId> = text(NODE_HEADER).and_then(|id| id.parse().ok());
-        if id == Some(self.wiring().id) {
-            return Said::Myself;
+        if response.status() != StatusCode::OK {
+            tracing::info!(peer = %self.url(), "the peer {}", Problem::Status(response.status()));
+            return Said::Nothing;
         }
-        match (response.status(), text(STATE_HEADER)) {
-            (StatusCode::OK, _) => match decode::registry_copy(response.body()) {
-                Ok((applications, refused)) => {
-                    if let Some(first) = refused.first() {
-                        tracing::warn!(
-                            peer = %self.url(), times = refused.len(), first = ?first.to_string(),
-                            "instances of the peer cannot be taken over"
-                        );
-                    }
-                    Said::Registry(Box::new(applications))
+        match decode::registry_copy(response.body()) {
+            Ok((applications, refused)) => {
+                if let Some(first) = refused.first() {
+                    tracing::warn!(
+                        peer = %self.url(), times = refused.len(), first = ?first.to_string(),
+                        "instances of the peer cannot be taken over"
+                    );
                 }
-                Err(e) => {
-                    tracing::warn!(peer = %self.url(), "the peer {}", Problem::NotEureka(e.to_string()));
-                    Said::Nothing
-                }
-            },
-            (StatusCode::FORBIDDEN, Some("booting" | "open")) => Said::Empty,
-            (StatusCode::FORBIDDEN, Some("copying")) => Said::Copying,
-            (status, _) => {
-                tracing::info!(peer = %self.url(), "the peer {}", Problem::Status(status));
+                Said::Java(Box::new(applications))
+            }
+            Err(e) => {
+                tracing::warn!(peer = %self.url(), "the peer {}", Problem::NotEureka(e.to_string()));
                 Said::Nothing
             }
         }

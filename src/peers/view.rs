@@ -29,6 +29,53 @@ impl PeerKind {
     }
 }
 
+/// How far a node of this kind is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerState {
+    /// It has not opened.
+    Starting,
+    /// It has not opened, and has found somebody to copy from.
+    Copying,
+    /// It takes traffic.
+    Open,
+    /// It is about to stop.
+    Draining,
+}
+
+impl PeerState {
+    /// From the word in the header.
+    pub(super) fn of(word: Option<&str>) -> Option<Self> {
+        match word? {
+            "booting" => Some(Self::Starting),
+            "copying" => Some(Self::Copying),
+            "open" => Some(Self::Open),
+            "draining" => Some(Self::Draining),
+            _ => None,
+        }
+    }
+
+    /// For pages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Copying => "copying",
+            Self::Open => "open",
+            Self::Draining => "stopping",
+        }
+    }
+}
+
+/// What the last comparison with a node of this kind found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastCompared {
+    /// When, epoch milliseconds.
+    pub at: i64,
+    /// How many instances it has that are not about to go.
+    pub instances: usize,
+    /// Whether it knows the same as this node.
+    pub equal: bool,
+}
+
 /// What is known of a peer, for people.
 #[derive(Debug, Clone)]
 pub struct PeerView {
@@ -36,6 +83,10 @@ pub struct PeerView {
     pub url: String,
     /// Who answers there.
     pub kind: PeerKind,
+    /// How far it is, if it is of this kind.
+    pub state: Option<PeerState>,
+    /// What the last comparison with it found.
+    pub compared: Option<LastCompared>,
     /// Whether the last contact succeeded.
     pub available: bool,
     /// When the last contact succeeded, epoch milliseconds.

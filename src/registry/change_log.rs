@@ -35,6 +35,8 @@ pub struct LocalVersions {
     pub cancel: Option<u64>,
     /// The last change of the override.
     pub override_: Option<u64>,
+    /// The last change of the override that a node of this kind told of: Java servers have to hear of it too.
+    pub learned_override: Option<u64>,
 }
 
 /// What a change touched.
@@ -97,6 +99,9 @@ impl ChangeLog {
                 Touched::Override => local.override_ = Some(version),
             }
         }
+        if origin == Origin::Ours && matches!(touched, Touched::Override | Touched::RecordAndOverride) {
+            local.learned_override = Some(version);
+        }
         let gone = touched == Touched::Cancel;
         self.entries.insert(version, Change { version, key, origin, after, gone, local, at });
         if self.entries.len() > self.capacity
@@ -150,11 +155,6 @@ impl ChangeLog {
         self.dropped_up_to
     }
 
-    /// The newest entry of a key, if it is still there.
-    pub(super) fn newest(&self, key: &Key) -> Option<&Change> {
-        self.entries.get(self.newest.get(key)?)
-    }
-
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -194,7 +194,10 @@ mod tests {
         append(&mut log, 3, "a", Origin::Replica, Touched::Record, 0);
         append(&mut log, 4, "a", Origin::Evictor, Touched::Cancel, 0);
         let local = log.iter().next().map(|c| c.local);
-        assert_eq!(local, Some(LocalVersions { record: Some(1), cancel: None, override_: Some(2) }));
+        assert_eq!(
+            local,
+            Some(LocalVersions { record: Some(1), override_: Some(2), ..LocalVersions::default() })
+        );
     }
 
     #[test]

@@ -24,16 +24,16 @@ pub enum Scope {
     SecureVip(Box<str>),
 }
 
-/// When what a scope shows last changed. Two equal stamps of a scope mean equal content, but for lease times; of two
+/// When what a scope shows last changed. Two equal revisions of a scope mean equal content, but for lease times; of two
 /// different ones the greater is the later. A delta changes with the registry and when the log forgets, hence two parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stamp(u64, u64);
+pub struct Revision(u64, u64);
 
 /// What a document of some scope shows, at one version: list, version and hash code always fit together.
 #[derive(Debug, Clone)]
 pub struct Content {
     /// When it last changed.
-    pub stamp: Stamp,
+    pub revision: Revision,
     /// The registry's version.
     pub version: u64,
     /// The hash code that goes with it. **Compat:** for a delta that of the *whole* registry.
@@ -78,23 +78,23 @@ impl Group {
     }
 }
 
-/// The stamp of a scope; `None` if there is no such application or VIP, or no whole delta.
-pub(super) fn stamp(scope: &Scope, instances: &Instances, log: &ChangeLog, now: Tick) -> Option<Stamp> {
+/// The revision of a scope; `None` if there is no such application or VIP, or no whole delta.
+pub(super) fn revision(scope: &Scope, instances: &Instances, log: &ChangeLog, now: Tick) -> Option<Revision> {
     match scope {
-        Scope::All => Some(Stamp(instances.version, 0)),
+        Scope::All => Some(Revision(instances.version, 0)),
         Scope::Delta => {
             let oldest = log.oldest_version().unwrap_or(instances.next_version());
-            log.is_whole(now).then_some(Stamp(instances.version, oldest))
+            log.is_whole(now).then_some(Revision(instances.version, oldest))
         }
-        Scope::App(name) => instances.apps.get(name).map(|app| Stamp(app.version, 0)),
-        Scope::Vip(vip) => instances.vips.get(vip).map(|members| Stamp(members.version, 0)),
-        Scope::SecureVip(vip) => instances.secure_vips.get(vip).map(|members| Stamp(members.version, 0)),
+        Scope::App(name) => instances.apps.get(name).map(|app| Revision(app.version, 0)),
+        Scope::Vip(vip) => instances.vips.get(vip).map(|members| Revision(members.version, 0)),
+        Scope::SecureVip(vip) => instances.secure_vips.get(vip).map(|members| Revision(members.version, 0)),
     }
 }
 
 /// What a scope shows; `None` if there is no such application or VIP.
 pub(super) fn content(scope: &Scope, instances: &Instances, log: &ChangeLog, now: Tick) -> Option<Content> {
-    let stamp = stamp(scope, instances, log, now)?;
+    let revision = revision(scope, instances, log, now)?;
     let (groups, hash_code) = match scope {
         Scope::All => (instances.apps.values().cloned().map(Group::Whole).collect(), instances.hash_code),
         Scope::Delta => {
@@ -108,7 +108,7 @@ pub(super) fn content(scope: &Scope, instances: &Instances, log: &ChangeLog, now
         Scope::Vip(vip) => with_own_hash(members_of(instances, instances.vips.get(vip)?)),
         Scope::SecureVip(vip) => with_own_hash(members_of(instances, instances.secure_vips.get(vip)?)),
     };
-    Some(Content { stamp, version: instances.version, hash_code, groups })
+    Some(Content { revision, version: instances.version, hash_code, groups })
 }
 
 fn members_of(instances: &Instances, members: &VipMembers) -> Vec<Group> {

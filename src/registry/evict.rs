@@ -5,6 +5,8 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
+use super::gone::Mark;
+use super::leave::Exit;
 use super::{Happened, Key, Origin, RecentEvent, Registry, SelfPreservation};
 use crate::clock::Tick;
 
@@ -98,12 +100,13 @@ impl Registry {
         for key in keys {
             // Between the two locks its client may have renewed it or gone.
             let entry = guarded.instances.get(key.app.as_str(), key.id.as_str());
-            let Some(overdue_by) =
-                entry.filter(|e| e.lease.is_expired(now, grace)).map(|e| now.since(e.lease.expires_at()))
+            let Some((overdue_by, mark)) = entry
+                .filter(|e| e.lease.is_expired(now, grace))
+                .map(|e| (now.since(e.lease.expires_at()), Mark::of(&e.lease, false)))
             else {
                 continue;
             };
-            self.take_out(&mut guarded, key.clone(), Origin::Evictor, now_epoch);
+            self.take_out(&mut guarded, key.clone(), Exit::Ended(mark), Origin::Evictor, now_epoch);
             guarded.cancelled.push(RecentEvent { at: now_epoch, key: key.clone(), what: Happened::Evicted });
             self.metrics.evictions.inc();
             evicted.push(Evicted { key: key.clone(), overdue_by });

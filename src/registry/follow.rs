@@ -15,8 +15,10 @@ pub enum LocalTouch {
     Renewed,
     /// A status was set that is shown already.
     StatusConfirmed,
-    /// A peer spoke of what was cancelled here.
+    /// A Java server spoke of what was cancelled here, or something was cancelled that is unknown here.
     CancelledBefore,
+    /// A Java server registered an instance without the override that is set on it here.
+    OverrideMissed,
 }
 
 /// The signal, and the touches since they were last taken.
@@ -75,11 +77,17 @@ impl Following {
         touches.push(Touch { key: key(), touch, lease: Some(Arc::clone(lease)) });
     }
 
-    /// A cancellation that a peer has missed. At most once for each, so there are never more of them than floors.
+    /// A cancellation that a peer has missed.
     pub(super) fn tell_again(&self, key: Key) {
+        self.note(key, LocalTouch::CancelledBefore);
+    }
+
+    /// Something that is told whoever brought it up. Until it is taken, which is many times a second, there is at most
+    /// one for each item that came in.
+    pub(super) fn note(&self, key: Key, touch: LocalTouch) {
         if self.has_followers() {
             let mut touches = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
-            touches.push(Touch { key, touch: LocalTouch::CancelledBefore, lease: None });
+            touches.push(Touch { key, touch, lease: None });
         }
     }
 }
@@ -137,11 +145,11 @@ impl Registry {
         self.read().log.dropped_up_to()
     }
 
-    /// The `lastDirtyTimestamp` of an instance that was cancelled, as long as the change log remembers it.
-    pub fn cancelled_dirty(&self, key: &Key) -> Option<i64> {
+    /// Whether an instance is gone because its client or an operator cancelled it, here or at a node of this kind.
+    pub fn was_cancelled(&self, key: &Key) -> bool {
         let guarded = self.read();
-        let change = guarded.log.newest(key).filter(|change| change.gone)?;
-        Some(change.after.record_dirty)
+        let lives = guarded.instances.get(key.app.as_str(), key.id.as_str()).is_some();
+        !lives && guarded.went.get(key).is_some_and(|gone| gone.floor.is_some())
     }
 
     /// The keys of all leases whose clients were last heard here.

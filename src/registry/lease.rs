@@ -18,6 +18,10 @@ pub struct Lease {
     touched: AtomicBool,
     /// Whether its client was last heard here, and not through another node.
     heard_here: AtomicBool,
+    /// Whether nobody has seen its client: it was copied from a server that cannot say when it was renewed.
+    unproven: AtomicBool,
+    /// Until then it is not over, whatever its renewals say; 0 for none.
+    grace_until: AtomicU64,
     registered: Tick,
     registered_epoch: i64,
     /// Tick of the last renewal plus one; 0 while it was never renewed.
@@ -42,6 +46,8 @@ impl Lease {
             doubled: AtomicBool::new(doubled),
             touched: AtomicBool::new(false),
             heard_here: AtomicBool::new(false),
+            unproven: AtomicBool::new(false),
+            grace_until: AtomicU64::new(0),
             registered: now,
             registered_epoch: now_epoch,
             renewed: AtomicU64::new(0),
@@ -65,9 +71,41 @@ impl Lease {
     /// The client was heard. Whether the lease doubles is decided anew.
     pub(super) fn renew(&self, now: Tick, now_epoch: i64, doubled: bool) {
         self.doubled.store(doubled, Ordering::Relaxed);
+        self.unproven.store(false, Ordering::Relaxed);
         // Two renewals may race here; the later one must stay.
         self.renewed.fetch_max(now.0.saturating_add(1), Ordering::Relaxed);
-        self.renewed_epoch.store(now_epoch, Ordering::Relaxed);
+        self.renewed_epoch.fetch_max(now_epoch, Ordering::Relaxed);
+    }
+
+    /// Whether it was ever renewed since its registration.
+    pub(super) fn was_renewed(&self) -> bool {
+        self.renewed.load(Ordering::Relaxed) > 0
+    }
+
+    /// Nobody has seen its client yet.
+    pub(super) fn set_unproven(&self) {
+        self.unproven.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody has seen its client: it lives here, and is handed on to no other node.
+    pub fn is_unproven(&self) -> bool {
+        self.unproven.load(Ordering::Relaxed)
+    }
+
+    /// Keeps it from ending before `until`.
+    pub(super) fn give_grace(&self, until: Tick) {
+        self.grace_until.store(until.0, Ordering::Relaxed);
+    }
+
+    /// Whether it would be over if nobody doubled it: what nodes tell each other of, and compare.
+    pub fn is_overdue_by_its_duration(&self, now: Tick) -> bool {
+        now > self.last_heard().after(self.duration())
+    }
+
+    /// How long it lives after a renewal.
+    pub(super) fn life(&self) -> Duration {
+        let doubled = self.doubled.load(Ordering::Relaxed);
+        if doubled { self.duration().saturating_mul(2) } else { self.duration() }
     }
 
     /// Counts a renewal in accounting window `window` and returns how many there are now.
@@ -90,7 +128,8 @@ impl Lease {
     pub fn expires_at(&self) -> Tick {
         let heard = self.last_heard();
         let end = heard.after(self.duration());
-        if self.is_doubled() { end.after(self.duration()) } else { end }
+        let end = if self.is_doubled() { end.after(self.duration()) } else { end };
+        end.max(Tick(self.grace_until.load(Ordering::Relaxed)))
     }
 
     /// Whether it is overdue by more than `grace`.

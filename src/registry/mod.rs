@@ -7,15 +7,24 @@
 
 mod change_log;
 mod content;
+mod digest;
 mod evict;
-mod floors;
 mod follow;
+mod gone;
+mod key_state;
 mod lease;
-mod operations;
+mod leave;
+mod merge;
+mod merge_in;
 mod outcome;
+mod overrides;
+mod put;
 mod recent;
+mod register;
+mod renew;
 mod renewals;
 mod self_preservation;
+mod stamp;
 mod state;
 mod status;
 #[cfg(test)]
@@ -28,19 +37,25 @@ use std::time::Duration;
 use eurekad_wire::{AppName, InstanceId};
 
 pub use change_log::{Change, LocalVersions};
-pub use content::{Content, Group, Scope, Stamp};
+pub use content::{Content, Group, Revision, Scope};
+pub use digest::{BUCKETS, Digests};
 pub use evict::{Evicted, Eviction, Evictor};
 pub use follow::LocalTouch;
+pub use gone::{Floor, Mark};
+pub use key_state::{Heard, KeyState, Record};
 pub use lease::Lease;
+pub use merge_in::{How, Merged};
 pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
 pub use recent::{Happened, RecentEvent};
 pub use renewals::WINDOW as RENEWAL_WINDOW;
 pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
+pub use stamp::{FARTHEST_AHEAD, FromTheFuture, NoStamp, NodeId, Stamp, StampClock};
 pub use state::{App, OverrideView, Registered};
+pub use status::{Override, OverrideValue};
 
 use change_log::{ChangeLog, Touched};
-use floors::Floors;
 use follow::Following;
+use gone::WhatWent;
 use recent::Ring;
 use renewals::{Expectation, Renewals};
 use state::Instances;
@@ -74,9 +89,11 @@ pub enum Origin {
     Client,
     /// A person, or a tool of theirs.
     Operator,
-    /// Another server that did this already.
+    /// A Java server that did this already, or who says so.
     Replica,
-    /// The copy that a node takes at its start.
+    /// A node of this kind that knows of it.
+    Ours,
+    /// The copy that a node takes of a Java server at its start.
     Sync,
     /// This node's evictor.
     Evictor,
@@ -87,7 +104,7 @@ impl Origin {
     pub fn is_local(self) -> bool {
         match self {
             Self::Client | Self::Operator => true,
-            Self::Replica | Self::Sync | Self::Evictor => false,
+            Self::Replica | Self::Ours | Self::Sync | Self::Evictor => false,
         }
     }
 }
@@ -96,6 +113,7 @@ impl Origin {
 #[derive(Debug)]
 pub struct Registry {
     clock: Clock,
+    stamps: StampClock,
     settings: RegistrySettings,
     metrics: RegistryMetrics,
     renewals: Renewals,
@@ -110,19 +128,20 @@ pub struct Registry {
 struct Guarded {
     instances: Instances,
     log: ChangeLog,
-    floors: Floors,
+    went: WhatWent,
     expectation: Expectation,
     registered: Ring,
     cancelled: Ring,
 }
 
 impl Registry {
-    /// An empty registry.
-    pub fn new(clock: Clock, settings: RegistrySettings, metrics: RegistryMetrics) -> Self {
+    /// An empty registry of the node `id`.
+    pub fn new(clock: Clock, id: NodeId, settings: RegistrySettings, metrics: RegistryMetrics) -> Self {
+        let stamps = StampClock::new(clock.clone(), id);
         let guarded = Guarded {
             instances: Instances::default(),
             log: ChangeLog::new(settings.delta_retention, settings.max_changes),
-            floors: Floors::default(),
+            went: WhatWent::default(),
             expectation: Expectation::new(
                 settings.accounting,
                 settings.expected_clients,
@@ -133,7 +152,16 @@ impl Registry {
         };
         let renewals = Renewals::new(settings.accounting);
         let (following, java_peer) = (Following::default(), AtomicBool::new(false));
-        Self { clock, settings, metrics, renewals, following, java_peer, guarded: RwLock::new(guarded) }
+        Self {
+            clock,
+            stamps,
+            settings,
+            metrics,
+            renewals,
+            following,
+            java_peer,
+            guarded: RwLock::new(guarded),
+        }
     }
 
     /// One instance.
@@ -157,12 +185,12 @@ impl Registry {
 
     /// When what a scope shows last changed; `None` if there is no such application or VIP, or if the change log has
     /// lost entries, so that a delta would mislead.
-    pub fn stamp(&self, scope: &Scope) -> Option<Stamp> {
+    pub fn revision(&self, scope: &Scope) -> Option<Revision> {
         let guarded = self.read();
-        content::stamp(scope, &guarded.instances, &guarded.log, self.clock.tick())
+        content::revision(scope, &guarded.instances, &guarded.log, self.clock.tick())
     }
 
-    /// What a scope shows; `None` as for [`stamp`](Self::stamp).
+    /// What a scope shows; `None` as for [`revision`](Self::revision).
     pub fn content(&self, scope: &Scope) -> Option<Content> {
         let guarded = self.read();
         content::content(scope, &guarded.instances, &guarded.log, self.clock.tick())
@@ -172,7 +200,7 @@ impl Registry {
     /// stamp is still the one given is left out.
     pub fn contents<'a, K>(
         &self,
-        scopes: impl IntoIterator<Item = (K, &'a Scope, Option<Stamp>)>,
+        scopes: impl IntoIterator<Item = (K, &'a Scope, Option<Revision>)>,
     ) -> Vec<(K, Option<Content>)> {
         let now = self.clock.tick();
         let guarded = self.read();
@@ -180,7 +208,7 @@ impl Registry {
         scopes
             .into_iter()
             .filter(|(_, scope, known)| {
-                known.is_none() || content::stamp(scope, instances, log, now) != *known
+                known.is_none() || content::revision(scope, instances, log, now) != *known
             })
             .map(|(key, scope, _)| (key, content::content(scope, instances, log, now)))
             .collect()
@@ -260,7 +288,18 @@ impl Registry {
         let now = self.clock.tick();
         let mut guarded = self.write();
         guarded.log.forget_old(now);
-        guarded.floors.forget_old(now);
+        guarded.went.forget_old(now);
+    }
+
+    /// The clock by which what happens here is put in order with what happens at other nodes.
+    pub fn stamps(&self) -> &StampClock {
+        &self.stamps
+    }
+
+    /// How many instances that are gone are remembered, and how many were forgotten for lack of room.
+    pub fn remembered(&self) -> (usize, u64) {
+        let guarded = self.read();
+        (guarded.went.len(), guarded.went.dropped())
     }
 
     /// Changes that left the log for lack of room, since the start.

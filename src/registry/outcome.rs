@@ -83,8 +83,6 @@ pub enum Cancellation {
     Cancelled,
     /// There was none.
     NotFound,
-    /// The instance has registered anew since what was cancelled at another node.
-    OldNews,
 }
 
 /// The outcome of a change to an instance from outside: status, override or metadata.

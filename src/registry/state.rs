@@ -4,13 +4,15 @@
 //! a cached document knows whether it still shows what is there.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use eurekad_wire::{AppName, AppsHashCode, InstanceId, InstanceInfo, InstanceStatus};
 use indexmap::{IndexMap, IndexSet};
 
 use super::Key;
+use super::gone::Floor;
 use super::lease::Lease;
+use super::stamp::Stamp;
 use super::status::{Override, OverrideValue};
 
 /// One instance in the registry. Immutable but for its lease's atomics, so readers never see half a change.
@@ -26,9 +28,13 @@ pub struct Registered {
     pub(super) own_status: InstanceStatus,
     /// The `lastDirtyTimestamp` of the client's record, without what a status call brought.
     pub(super) record_dirty: i64,
-    /// The version at which the client's record came.
-    pub(super) record_version: u64,
+    /// When its client said so.
+    pub(super) record_stamp: Stamp,
     pub(super) over: Option<Override>,
+    /// Its last cancellation; what was said before that is void.
+    pub(super) floor: Option<Floor>,
+    /// What nodes of this kind compare of it, once that was asked for.
+    pub(super) digest: OnceLock<u64>,
 }
 
 /// What is set on an instance from outside.
@@ -40,6 +46,8 @@ pub enum OverrideView {
     Set(InstanceStatus),
     /// It was removed; this is shown until the client speaks.
     Cleared(InstanceStatus),
+    /// It was removed, and the client has spoken since.
+    Spent,
 }
 
 impl Registered {
@@ -48,13 +56,14 @@ impl Registered {
         match self.over.map(|o| o.value) {
             None => OverrideView::None,
             Some(OverrideValue::Set(status)) => OverrideView::Set(status),
-            Some(OverrideValue::Cleared(status)) => OverrideView::Cleared(status),
+            Some(OverrideValue::Cleared(status)) if self.override_is_newer() => OverrideView::Cleared(status),
+            Some(OverrideValue::Cleared(_)) => OverrideView::Spent,
         }
     }
 
     /// Whether what is set on it from outside is newer than what its client said.
     pub fn override_is_newer(&self) -> bool {
-        self.over.is_some_and(|over| over.version > self.record_version)
+        self.over.is_some_and(|over| over.stamp > self.record_stamp)
     }
 
     /// The `lastDirtyTimestamp` of its client's record, without what a status call brought.
@@ -143,6 +152,14 @@ impl Instances {
         self.hash_code.add(status);
         self.index(key, &info, version);
         before
+    }
+
+    /// Notes under later stamps what is there already. It shows nothing new, so the version stays.
+    pub(super) fn restamp(&mut self, key: &Key, record: Stamp, over: Option<Override>, floor: Option<Floor>) {
+        let app = self.apps.get_mut(&key.app).map(Arc::make_mut);
+        if let Some(entry) = app.and_then(|app| app.instances.get_mut(&key.id)) {
+            (entry.record_stamp, entry.over, entry.floor) = (record, over, floor);
+        }
     }
 
     /// Takes an instance out.

@@ -5,19 +5,22 @@
 
 use eurekad_wire::InstanceStatus::{self, OutOfService, Starting, Up};
 
-/// What was set from outside, and which change of the registry set it.
+use super::stamp::Stamp;
+
+/// What was set from outside, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Override {
-    pub(super) value: OverrideValue,
-    /// The registry's version at which it was set; against the record's it says which of the two is newer.
-    pub(super) version: u64,
-    /// A `lastDirtyTimestamp` that came with it; it is shown if it is greater than the client's.
-    pub(super) last_dirty: Option<i64>,
+pub struct Override {
+    /// What was set.
+    pub value: OverrideValue,
+    /// When; against the record's stamp it says which of the two is newer.
+    pub stamp: Stamp,
+    /// A `lastDirtyTimestamp` that came with it, epoch milliseconds; it is shown if it is greater than the client's.
+    pub last_dirty: Option<i64>,
 }
 
 /// What an override says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OverrideValue {
+pub enum OverrideValue {
     /// Show this status.
     Set(InstanceStatus),
     /// The override was removed; show this until the client speaks again.
@@ -26,15 +29,15 @@ pub(super) enum OverrideValue {
 
 impl Override {
     /// The status that is set, if one is.
-    pub(super) fn set_status(&self) -> Option<InstanceStatus> {
+    pub fn set_status(&self) -> Option<InstanceStatus> {
         match self.value {
             OverrideValue::Set(status) => Some(status),
             OverrideValue::Cleared(_) => None,
         }
     }
 
-    fn is_after(&self, record_version: u64) -> bool {
-        self.version > record_version
+    fn is_after(&self, record: Stamp) -> bool {
+        self.stamp > record
     }
 }
 
@@ -44,13 +47,11 @@ impl Override {
 /// client that says STARTING or DOWN after it is believed.
 ///
 /// **Compat:** the outcome of Eureka's rules "down or starting" and "override exists".
-pub(super) fn shown(own: InstanceStatus, record_version: u64, over: Option<&Override>) -> InstanceStatus {
+pub(super) fn shown(own: InstanceStatus, record: Stamp, over: Option<&Override>) -> InstanceStatus {
     match over {
         Some(o) => match o.value {
-            OverrideValue::Set(status) if takes_or_refuses_traffic(own) || o.is_after(record_version) => {
-                status
-            }
-            OverrideValue::Cleared(status) if o.is_after(record_version) => status,
+            OverrideValue::Set(status) if takes_or_refuses_traffic(own) || o.is_after(record) => status,
+            OverrideValue::Cleared(status) if o.is_after(record) => status,
             OverrideValue::Set(_) | OverrideValue::Cleared(_) => own,
         },
         None => own,
@@ -121,14 +122,18 @@ mod tests {
     use super::*;
     use eurekad_wire::InstanceStatus::{Down, Unknown};
 
-    fn set(status: InstanceStatus, version: u64) -> Override {
-        Override { value: OverrideValue::Set(status), version, last_dirty: None }
+    fn at(millis: i64) -> Stamp {
+        Stamp { millis, ..Stamp::ZERO }
+    }
+
+    fn set(status: InstanceStatus, millis: i64) -> Override {
+        Override { value: OverrideValue::Set(status), stamp: at(millis), last_dirty: None }
     }
 
     #[test]
     fn without_an_override_the_own_status_is_shown() {
         for own in InstanceStatus::ALL {
-            assert_eq!(shown(own, 1, None), own);
+            assert_eq!(shown(own, at(1), None), own);
         }
     }
 
@@ -136,17 +141,17 @@ mod tests {
     #[test]
     fn an_override_gives_way_to_a_later_starting_or_down_but_not_to_up() {
         let over = set(OutOfService, 5);
-        assert_eq!(shown(Up, 9, Some(&over)), OutOfService);
-        assert_eq!(shown(Starting, 9, Some(&over)), Starting);
-        assert_eq!(shown(Down, 9, Some(&over)), Down);
-        assert_eq!(shown(Starting, 3, Some(&over)), OutOfService);
+        assert_eq!(shown(Up, at(9), Some(&over)), OutOfService);
+        assert_eq!(shown(Starting, at(9), Some(&over)), Starting);
+        assert_eq!(shown(Down, at(9), Some(&over)), Down);
+        assert_eq!(shown(Starting, at(3), Some(&over)), OutOfService);
     }
 
     #[test]
     fn a_cleared_override_shows_its_value_until_the_client_speaks() {
-        let over = Override { value: OverrideValue::Cleared(Unknown), version: 5, last_dirty: None };
-        assert_eq!(shown(Up, 3, Some(&over)), Unknown);
-        assert_eq!(shown(Up, 9, Some(&over)), Up);
+        let over = Override { value: OverrideValue::Cleared(Unknown), stamp: at(5), last_dirty: None };
+        assert_eq!(shown(Up, at(3), Some(&over)), Unknown);
+        assert_eq!(shown(Up, at(9), Some(&over)), Up);
     }
 
     /// Catalog: B12, B13

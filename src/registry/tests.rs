@@ -1,10 +1,11 @@
 //! What several of the registry's unit tests need.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use eurekad_wire::{AppName, InstanceId, InstanceInfo};
 
 use super::lease::Lease;
+use super::stamp::Stamp;
 use super::state::Registered;
 use crate::clock::Tick;
 
@@ -18,7 +19,9 @@ pub(super) fn registered(app: &str, id: &str) -> Registered {
         info: Arc::new(info),
         lease: Arc::new(Lease::new(None, false, Tick(0), 0)),
         record_dirty: 0,
-        record_version: 0,
+        record_stamp: Stamp::ZERO,
         over: None,
+        floor: None,
+        digest: OnceLock::new(),
     }
 }

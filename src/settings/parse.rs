@@ -220,6 +220,7 @@ fn blank() -> Settings {
             max_answer_bytes: 0,
             queue_capacity: 0,
             contact_interval: Duration::ZERO,
+            compare_interval: Duration::ZERO,
             sync_timeout: Duration::ZERO,
             register_itself: None,
         },

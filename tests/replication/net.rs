@@ -113,16 +113,21 @@ impl Net {
         self.state().delivered.iter().filter(|d| d.to == to).cloned().collect()
     }
 
-    /// The actions of all batch items that reached `to` from `from`, as `Action id`.
+    /// What reached `to` from `from`, as `Action id`: the items of batches, and the states that nodes of this kind tell.
     pub(crate) fn items(&self, from: &str, to: &str) -> Vec<String> {
-        let batches = self.delivered(to).into_iter().filter(|d| d.from == from && d.path.contains("batch"));
-        batches
-            .flat_map(|batch| {
-                let batch: Value = serde_json::from_str(&batch.body).unwrap();
+        let told =
+            self.delivered(to).into_iter().filter(|d| d.from == from && d.path.contains("peerreplication"));
+        told.filter(|d| d.path.contains("batch") || d.path.contains("tell"))
+            .flat_map(|told| {
+                let batch: Value = serde_json::from_str(&told.body).unwrap();
+                if told.path.contains("tell") {
+                    return states(&batch);
+                }
                 let items = batch["replicationList"].as_array().unwrap().clone();
                 items
                     .into_iter()
                     .map(|i| format!("{} {}", i["action"].as_str().unwrap(), i["id"].as_str().unwrap()))
+                    .collect()
             })
             .collect()
     }
@@ -130,6 +135,21 @@ impl Net {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
+}
+
+/// The states that a node tells another, in Eureka's words; what it only asks about is left out.
+fn states(told: &Value) -> Vec<String> {
+    let states = told["keys"].as_array().unwrap().iter().filter(|_| told["asks"] == false);
+    states
+        .map(|state| {
+            let action = match (state.get("r"), state.get("i")) {
+                (None, _) => "Cancel",
+                (Some(_), None) => "Heartbeat",
+                (Some(_), Some(_)) => "Register",
+            };
+            format!("{action} {}", state["id"].as_str().unwrap())
+        })
+        .collect()
 }
 
 impl Resolve for Net {

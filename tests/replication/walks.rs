@@ -99,13 +99,17 @@ impl Walk {
         pass_ms(wait).await;
     }
 
-    /// What each node shows of a client's instance, as far as clients act on it: its status and its record's timestamp.
+    /// What each node shows of a client's instance: its status, its record's timestamp, and what is set from outside.
     async fn shown(&self, client: usize) -> Vec<String> {
         let mut shown = Vec::new();
         for node in &self.nodes {
             let instance = node.instance(&format!("i-{client}")).await;
             let word = |field: &str| instance[field].as_str().unwrap_or("-").to_owned();
-            shown.push([word("status"), word("lastDirtyTimestamp")].join("/"));
+            let over = match instance["overriddenStatus"].as_str() {
+                Some("UNKNOWN") | None => String::new(),
+                Some(set) => format!("/{set}"),
+            };
+            shown.push([word("status"), word("lastDirtyTimestamp")].join("/") + &over);
         }
         shown
     }
