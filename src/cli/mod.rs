@@ -153,6 +153,7 @@ fn run(settings: Settings) -> anyhow::Result<()> {
             seed: rand::rng().random(),
             transport: Arc::new(transport),
             resolver: Arc::new(SystemResolver),
+            freezer: Arc::default(),
         };
         let node = Node::new(settings, env, address.port());
         stop_on_signals(&node)?;

@@ -133,7 +133,9 @@ pub(super) async fn compare(
     let compared = Compared {
         count: here.count,
         digest: hex(here.whole()),
-        lost: sender(&headers).is_some_and(|id| api.peers.was_something_lost_to(id)),
+        lost_ms: sender(&headers)
+            .and_then(|id| api.peers.lost_to(id))
+            .map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
         keys: keys.collect(),
         differs: (0..BUCKETS).filter(|bucket| differs.get(*bucket).copied().unwrap_or(false)).collect(),
     };

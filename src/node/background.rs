@@ -51,6 +51,7 @@ impl Node {
         async move {
             loop {
                 tokio::select! {
+                    biased;
                     () = sleep(interval) => {}
                     () = reload.notified() => {}
                     () = peers.stranger_called() => sleep(STRANGERS_WAIT).await,
@@ -65,8 +66,9 @@ impl Node {
         if itself {
             self.tasks.spawn("own-heartbeat", self.own_heartbeat());
         }
-        if !self.api.peers.is_empty() {
-            self.tasks.spawn("repair", self.repair(self.api.settings.peers.compare_interval));
+        let compare_interval = self.api.settings.peers.compare_interval;
+        if !self.api.peers.is_empty() && !compare_interval.is_zero() {
+            self.tasks.spawn("repair", self.repair(compare_interval));
         }
         self.tasks.spawn("eviction", self.eviction(timers.eviction, self.draw_chance()));
         let registry = Arc::clone(self.registry());
@@ -141,7 +143,7 @@ impl Node {
             loop {
                 sleep(COMPARE_LOOK.min(interval)).await;
                 let waited = clock.tick().since(last);
-                if waited >= interval || (waited >= COMPARE_SOONER && peers.should_compare()) {
+                if waited >= interval || (waited >= COMPARE_SOONER.min(interval) && peers.should_compare()) {
                     peers.compare().await;
                     last = clock.tick();
                 }

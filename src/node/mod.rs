@@ -4,6 +4,7 @@
 //! panics: a registry whose evictor died silently is worse than one that is restarted.
 
 mod background;
+mod freezer;
 mod own_instance;
 mod serve;
 mod tasks;
@@ -29,6 +30,7 @@ use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
+pub use freezer::Freezer;
 use own_instance::own_instance;
 pub use tasks::TaskPanicked;
 use tasks::Tasks;
@@ -50,6 +52,8 @@ pub struct Env {
     pub transport: Arc<dyn Transport>,
     /// Names to addresses.
     pub resolver: Arc<dyn Resolve>,
+    /// Makes the node's tasks stand still, as those of a process do that the system has stopped.
+    pub freezer: Arc<Freezer>,
 }
 
 /// One node.
@@ -69,7 +73,7 @@ pub struct Node {
 impl Node {
     /// Builds a node that is to listen on `port`. It serves nothing and runs nothing yet.
     pub fn new(mut settings: Settings, env: Env, port: u16) -> Self {
-        let Env { clock, seed, transport, resolver } = env;
+        let Env { clock, seed, transport, resolver, freezer } = env;
         let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
@@ -114,7 +118,7 @@ impl Node {
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
         let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
         let stop = CancellationToken::new();
-        let tasks = Tasks::new(stop.clone());
+        let tasks = Tasks::new(stop.clone(), freezer);
         Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, reload: Arc::default() }
     }
 

@@ -1,9 +1,12 @@
 //! Background tasks: named, ended together, and never dead in silence.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use super::freezer::Freezer;
 
 /// The background tasks of one node.
 #[derive(Debug, Clone)]
@@ -14,6 +17,7 @@ pub(super) struct Tasks {
     /// Cancelled when the tasks are to end, which is the last that a node does.
     end: CancellationToken,
     failed: CancellationToken,
+    freezer: Arc<Freezer>,
 }
 
 /// A background task panicked. It has said why on its way down.
@@ -22,17 +26,19 @@ pub(super) struct Tasks {
 pub struct TaskPanicked;
 
 impl Tasks {
-    /// No tasks yet. If one panics, `stop` is cancelled.
-    pub(super) fn new(stop: CancellationToken) -> Self {
+    /// No tasks yet. If one panics, `stop` is cancelled. While `freezer` has them frozen, all stand still.
+    pub(super) fn new(stop: CancellationToken, freezer: Arc<Freezer>) -> Self {
         let (end, failed) = (CancellationToken::new(), CancellationToken::new());
-        Self { tracker: TaskTracker::new(), stop, end, failed }
+        Self { tracker: TaskTracker::new(), stop, end, failed, freezer }
     }
 
     /// Runs a task until it ends or all are to. If it panics, the node stops and fails.
     pub(super) fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let (stop, end, failed) = (self.stop.clone(), self.end.clone(), self.failed.clone());
+        let freezer = Arc::clone(&self.freezer);
+        let work = async move { freezer.run(work).await };
         let task = tokio::spawn(async move {
-            tokio::select! { () = end.cancelled() => {}, () = work => {} }
+            tokio::select! { biased; () = end.cancelled() => {}, () = work => {} }
         });
         self.tracker.spawn(async move {
             if let Err(e) = task.await

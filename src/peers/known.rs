@@ -68,6 +68,8 @@ impl PeerEurekaNode {
             self.changed_hands(was, is, now);
         }
         if news {
+            // Whoever waits before trying again need not.
+            self.try_again();
             tracing::info!(peer = %self.url(), kind = kind.word(), queued, "the peer answers");
             if kind == PeerKind::Java && away >= MAY_HAVE_RESTARTED {
                 self.tell_all_again(now);
@@ -80,7 +82,7 @@ impl PeerEurekaNode {
         let mut inner = self.inner();
         let takes_turns = inner.before.is_some_and(|(id, at)| id == is && now.since(at) < TAKING_TURNS);
         inner.before = Some((was, now));
-        (inner.lost, inner.lost_for_peer) = (true, true);
+        inner.lost_at = Some(now);
         if !takes_turns {
             inner.queue.drop_heartbeats();
             drop(inner);
@@ -121,23 +123,36 @@ impl PeerEurekaNode {
 
     /// Something may not have reached the peer: the next comparison may find it.
     pub(super) fn note_loss(&self) {
-        let mut inner = self.inner();
-        (inner.lost, inner.lost_for_peer) = (true, true);
+        let now = self.wiring().clock.tick();
+        self.inner().lost_at = Some(now);
     }
 
-    /// Whether something may not have reached the peer since this was last asked for a comparison of this node's.
-    pub(super) fn take_loss(&self) -> bool {
-        std::mem::take(&mut self.inner().lost)
+    /// How long ago something may not have reached the peer; while it cannot be reached, that is now.
+    pub(super) fn lost_ago(&self) -> Option<Duration> {
+        let now = self.wiring().clock.tick();
+        let inner = self.inner();
+        if inner.last_error.is_some() { Some(Duration::ZERO) } else { inner.lost_at.map(|at| now.since(at)) }
     }
 
-    /// The same, for the peer's own comparisons.
-    pub(super) fn take_loss_for_peer(&self) -> bool {
-        std::mem::take(&mut self.inner().lost_for_peer)
+    /// A comparison with it is done.
+    pub(super) fn note_compared_now(&self) {
+        let now = self.wiring().clock.tick();
+        self.inner().compared_at = Some(now);
     }
 
-    /// Whether something may not have reached the peer.
+    /// How long ago it was last compared with.
+    pub(super) fn compared_ago(&self) -> Option<Duration> {
+        let now = self.wiring().clock.tick();
+        self.inner().compared_at.map(|at| now.since(at))
+    }
+
+    /// Whether something may not have reached the peer since it was last compared with.
     pub(super) fn was_out(&self) -> bool {
-        self.inner().lost
+        match (self.lost_ago(), self.compared_ago()) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(lost), Some(compared)) => lost < compared,
+        }
     }
 
     pub(super) fn failed(&self, problem: &Problem, wait: Duration) {

@@ -77,10 +77,10 @@ pub(super) struct Inner {
     pub(super) balancer_logged: Option<Tick>,
     /// Since when there was no answer at all.
     pub(super) unreachable_since: Option<Tick>,
-    /// Whether something may not have reached the peer since the last comparison.
-    pub(super) lost: bool,
-    /// The same, for the peer's own comparisons.
-    pub(super) lost_for_peer: bool,
+    /// When something last may not have reached the peer.
+    pub(super) lost_at: Option<Tick>,
+    /// When it was last compared with.
+    pub(super) compared_at: Option<Tick>,
     pub(super) last_success: Option<i64>,
     pub(super) last_error: Option<String>,
     pub(super) round_trip: Option<Duration>,
@@ -120,8 +120,8 @@ impl PeerEurekaNode {
             before: None,
             balancer_logged: None,
             unreachable_since: None,
-            lost: false,
-            lost_for_peer: false,
+            lost_at: None,
+            compared_at: None,
             last_success: None,
             last_error: None,
             round_trip: None,
@@ -168,7 +168,7 @@ impl PeerEurekaNode {
             let dropped = inner.queue.dropped();
             keys.iter().for_each(|(key, flags)| inner.queue.mark(key.clone(), *flags, now));
             if inner.queue.dropped() > dropped {
-                (inner.lost, inner.lost_for_peer) = (true, true);
+                inner.lost_at = Some(now);
             }
         }
         self.wake.notify_one();
@@ -176,7 +176,7 @@ impl PeerEurekaNode {
 
     /// Sends what is queued, until the peer is no longer wanted.
     pub async fn sender(self: Arc<Self>, chance: SmallRng) {
-        tokio::select! { () = self.ended.cancelled() => {}, () = self.run(chance) => {} }
+        tokio::select! { biased; () = self.ended.cancelled() => {}, () = self.run(chance) => {} }
     }
 
     /// It has turned out to be this node.
@@ -224,11 +224,12 @@ impl PeerEurekaNode {
                     }
                 }
                 Some(wait) => {
-                    tokio::select! { () = tokio::time::sleep(wait) => {}, () = self.wake.notified() => {} }
+                    tokio::select! { biased; () = tokio::time::sleep(wait) => {}, () = self.wake.notified() => {} }
                 }
                 None => {
                     // Silence is no proof that the peer is well: an empty batch now and then keeps what is shown true.
                     tokio::select! {
+                    biased;
                         () = self.wake.notified() => {}
                         () = tokio::time::sleep(self.wiring.settings.contact_interval) => {
                             if !self.inner().leaving {
@@ -252,7 +253,7 @@ impl PeerEurekaNode {
         let at_least = wait.min(LEAST_PAUSE);
         tokio::time::sleep(at_least).await;
         let rest = tokio::time::sleep(wait - at_least);
-        tokio::select! { () = rest => {}, () = self.retry.notified() => {} }
+        tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
     }
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
@@ -342,7 +343,7 @@ impl PeerEurekaNode {
             {
                 let mut inner = self.inner();
                 inner.refused += 1;
-                (inner.lost, inner.lost_for_peer) = (true, true);
+                inner.lost_at = Some(self.wiring.clock.tick());
             }
             self.wiring.metrics.refused.inc();
             tracing::warn!(
@@ -369,7 +370,7 @@ impl PeerEurekaNode {
         let times = {
             let mut inner = self.inner();
             inner.refused += refused.len() as u64;
-            (inner.lost, inner.lost_for_peer) = (true, true);
+            inner.lost_at = Some(now);
             inner.refusals_since += refused.len() as u64;
             if inner.refusals_logged.is_some_and(|at| now.since(at) < REFUSALS_LOGGED_EVERY) {
                 return;

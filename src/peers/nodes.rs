@@ -219,6 +219,7 @@ impl PeerEurekaNodes {
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                    biased;
                 changed = changes.changed() => if changed.is_err() { return },
                 _ = tick.tick() => {}
             }
@@ -249,11 +250,11 @@ impl PeerEurekaNodes {
         }
     }
 
-    /// Whether something may not have reached the node `id` since it last asked.
-    pub fn was_something_lost_to(&self, id: NodeId) -> bool {
+    /// How long ago something may not have reached the node `id`; of one that is no peer here, that is now.
+    pub fn lost_to(&self, id: NodeId) -> Option<Duration> {
         let nodes = self.distinct();
         let node = nodes.iter().find(|node| node.kind() == PeerKind::Ours(id));
-        node.is_none_or(|node| node.take_loss_for_peer())
+        node.map_or(Some(Duration::ZERO), |node| node.lost_ago())
     }
 
     /// Waits until every peer that answers has taken what it has to be told.

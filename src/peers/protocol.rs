@@ -52,8 +52,8 @@ pub struct Compared {
     pub count: usize,
     /// All digests in one, as a hexadecimal number.
     pub digest: String,
-    /// Whether something was lost on the way to the asking node since its last question.
-    pub lost: bool,
+    /// How long ago something may not have reached the asking node, milliseconds.
+    pub lost_ms: Option<u64>,
     /// The buckets that differ.
     pub differs: Vec<usize>,
     /// The keys in them, with their digests.

@@ -19,6 +19,9 @@ use crate::registry::{Digests, How, Key};
 /// What is on its way differs too, for a moment: only what still differs after this long, and in the same way, counts.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// What was lost may still be felt for so long: requests that were given up on arrive late, waits go on.
+const AFTERMATH: Duration = Duration::from_secs(10);
+
 /// The most keys of one request.
 const MOST_KEYS: usize = 1000;
 
@@ -70,18 +73,18 @@ impl PeerEurekaNodes {
 impl PeerEurekaNode {
     /// Compares with this peer. After `settle`, what still differs in the same way is put right.
     async fn compare(&self, settle: Option<Duration>) {
-        let lost_here = self.take_loss();
         let wiring = self.wiring();
         let outcome: Result<usize, Problem> = async {
-            let (mut differs, mut lost) = self.differences(lost_here).await?;
+            let (mut differs, mut lost) = self.differences().await?;
             if let Some(settle) = settle
                 && !differs.is_empty()
             {
                 tokio::time::sleep(settle).await;
-                let (again, lost_meanwhile) = self.differences(false).await?;
+                let (again, lost_meanwhile) = self.differences().await?;
                 lost |= lost_meanwhile;
                 differs.retain(|key, how| again.get(key) == Some(how));
             }
+            self.note_compared_now();
             wiring.metrics.compared.inc();
             let keys: Vec<Key> = differs.into_keys().collect();
             let changed = self.inquire(&keys, true).await?;
@@ -107,7 +110,7 @@ impl PeerEurekaNode {
     }
 
     /// The keys that differ now, and how; and whether something is known to have been lost on either way.
-    async fn differences(&self, lost_here: bool) -> Result<(Difference, bool), Problem> {
+    async fn differences(&self) -> Result<(Difference, bool), Problem> {
         let registry = &self.wiring().registry;
         let digests = digests(registry).await;
         let question = Compare {
@@ -115,13 +118,15 @@ impl PeerEurekaNode {
             buckets: digests.buckets.iter().map(|digest| hex(*digest)).collect(),
         };
         let answer: Compared = self.ask("peerreplication/ours/compare", &question).await?;
+        let lost = self.counts_as_lost(self.lost_ago())
+            || self.counts_as_lost(answer.lost_ms.map(Duration::from_millis));
         let equal = answer.digest == hex(digests.whole());
         self.note_compared(answer.count, equal);
         let theirs: BTreeMap<Key, Option<String>> =
             answer.keys.into_iter().map(|key| (Key::new(&key.app, &key.id), key.digest)).collect();
         let mut differs = Difference::new();
         if equal {
-            return Ok((differs, lost_here || answer.lost));
+            return Ok((differs, lost));
         }
         let here: BTreeMap<Key, Option<String>> = registry
             .bucket_keys(|bucket| answer.differs.contains(&bucket))
@@ -139,7 +144,14 @@ impl PeerEurekaNode {
                 differs.insert(key, (None, there));
             }
         }
-        Ok((differs, lost_here || answer.lost))
+        Ok((differs, lost))
+    }
+
+    /// Whether a loss so long ago explains what is found now: it was after the last comparison, or so shortly before that
+    /// its consequences came after.
+    fn counts_as_lost(&self, ago: Option<Duration>) -> bool {
+        let since = self.compared_ago().map_or(Duration::MAX, |compared| compared.saturating_add(AFTERMATH));
+        ago.is_some_and(|ago| ago <= since)
     }
 
     /// Asks what the peer knows of these keys and merges it; with `tell`, also tells it what it lacks. Returns how many

@@ -160,7 +160,7 @@ pub struct PeerSettings {
     pub queue_capacity: usize,
     /// How often a silent peer is asked whether it is well.
     pub contact_interval: Duration,
-    /// Between two comparisons with the other nodes of this kind.
+    /// Between two comparisons with the other nodes of this kind; zero for none.
     pub compare_interval: Duration,
     /// How long the copy of the peers' registry may take at start.
     pub sync_timeout: Duration,

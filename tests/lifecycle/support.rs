@@ -53,6 +53,7 @@ impl TestNode {
             seed: 1,
             transport: Arc::new(NoNetwork),
             resolver: Arc::new(SystemResolver),
+            freezer: Arc::default(),
         };
         Self { node: Node::new(from_arguments(&dotted).unwrap(), env, 8761), clock }
     }

@@ -261,6 +261,7 @@ impl Member {
             seed,
             transport: Arc::new(link),
             resolver: Arc::new(net.clone()),
+            freezer: Arc::default(),
         };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         net.place(host, node.router());

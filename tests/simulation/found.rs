@@ -1,0 +1,1 @@
+//! Faults that histories have found, each by the seed that found it.

@@ -1,0 +1,17 @@
+//! Whole clusters in one process, from one seed: real nodes over a simulated network, in virtual time.
+//!
+//! A history is a while of clients and operators doing what they do while things go wrong, then a while in which all is
+//! well, then quiet. What must hold then, and all the time, are the invariants, one file each.
+//!
+//! `SIM_SEEDS=5000 cargo test --test simulation` runs more of them, `SIM_SEED=17` runs one and tells its history.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
+
+mod client;
+mod coverage;
+mod found;
+mod history;
+mod invariants;
+mod net;
+mod nodes;
+mod world;
