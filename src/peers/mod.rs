@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `list.rs`, `resolve.rs` | who the peers are: URLs, names, a file |
+//! | `list.rs`, `resolve.rs`, `txt.rs` | who the peers are: URLs, names, TXT records, a file |
 //! | `queue.rs` | which keys a peer has still to be told of |
 //! | `messages.rs` | from a key to Eureka's batch items, and what their answers mean |
 //! | `node.rs` | one peer: its queue, its sender |
@@ -26,13 +26,14 @@ mod queue;
 mod resolve;
 mod sync;
 mod transport;
+mod txt;
 mod view;
 
 pub use http_transport::HttpTransport;
 pub use node::PeerEurekaNode;
 pub use nodes::{PeerEurekaNodes, Wiring};
 pub use queue::{Flags, Queue};
-pub use resolve::{Resolve, SystemResolver};
+pub use resolve::{LookUp, Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
 pub use view::{PeerKind, PeerView};

@@ -11,3 +11,4 @@ mod lists;
 mod net;
 mod relay;
 mod walks;
+mod zones;
