@@ -9,6 +9,7 @@ mod hostile;
 mod identity;
 mod lists;
 mod net;
+mod outbound;
 mod relay;
 mod walks;
 mod zones;
