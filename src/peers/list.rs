@@ -23,6 +23,7 @@ pub(super) struct PeerList {
 /// What was read last, for when it cannot be read now.
 #[derive(Debug, Default)]
 struct Last {
+    /// By the URL, for one name may be in several.
     names: HashMap<String, Vec<PeerUrl>>,
     texts: txt::Known,
     file: Vec<PeerSource>,
@@ -88,20 +89,20 @@ impl PeerList {
     }
 
     async fn addresses_of(&self, url: &PeerUrl, complaints: &mut Complaints) -> Vec<PeerUrl> {
-        let name = url.host().to_owned();
+        let (name, url_shown) = (url.host(), url.to_string());
         let complaint = match self.resolver.addresses(url.host(), url.port()).await {
             Ok(addresses) if !addresses.is_empty() => {
                 // In order, so that an answer in another order changes nothing.
                 let addresses: BTreeSet<_> = addresses.into_iter().collect();
                 let peers: Vec<PeerUrl> = addresses.into_iter().map(|address| url.at(address)).collect();
-                self.last().names.insert(name, peers.clone());
+                self.last().names.insert(url_shown, peers.clone());
                 return peers;
             }
             Ok(_) => format!("{name:?} has no address"),
             Err(e) => format!("{name:?} does not resolve: {e}"),
         };
-        let before = self.last().names.get(&name).cloned().unwrap_or_default();
-        complaints.insert(name, complaint);
+        let before = self.last().names.get(&url_shown).cloned().unwrap_or_default();
+        complaints.insert(name.to_owned(), complaint);
         before
     }
 

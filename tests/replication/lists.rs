@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::foreign::{accepting, server};
 use crate::net::{Member, Net, pass_ms};
 
 const A: &str = "127.0.0.2:8761";
@@ -56,6 +57,20 @@ async fn a_name_that_does_not_resolve_for_an_hour_leaves_the_peers_as_they_were(
     a.register("x", 1000, "UP").await;
     pass_ms(500).await;
     assert_eq!(b.shows("x").await, "UP");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_in_two_urls_that_does_not_resolve_leaves_both_peers_as_they_were() {
+    let net = Net::default();
+    net.place(B, server(accepting));
+    net.name("one.test", &[B]);
+    let two = "--eureka.client.service-url.default-zone=dns+http://one.test:8761/eureka/,dns+http://one.test:8761/v2/";
+    let a = Member::start_with(&net, A, &[], &[two, "--eurekad.boot.sync-timeout-ms=0"]).await;
+    let both = format!("http://{B}/eureka/, http://{B}/v2/");
+    assert_eq!(a.replicas("registered-replicas").await, both);
+    net.name("one.test", &[]);
+    pass_ms(60_000).await;
+    assert_eq!(a.replicas("registered-replicas").await, both);
 }
 
 #[tokio::test(start_paused = true)]
