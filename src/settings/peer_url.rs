@@ -141,6 +141,7 @@ mod tests {
     use super::*;
 
     /// Case: P090
+    /// Catalog: H3
     #[test]
     fn credentials_are_decoded_once_and_split_off_at_the_last_at_sign() {
         for (text, raw) in [

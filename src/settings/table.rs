@@ -46,16 +46,16 @@ pub static SETTINGS: &[Setting] = rows! {
     "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas; dns+http://NAME:PORT/eureka/ for every address of a name",
         |s, v| s.peers.zones.default_zone => peers(v)?;
     "eureka.client.region" = "us-east-1", "This server's region; its peers are the servers of all zones of it",
-        |s, v| s.peers.zones.region => host_name(v)?;
+        |s, v| s.peers.zones.region => host_name(v, "us-east-1")?;
     "eureka.client.prefer-same-zone-eureka" = "true", "List the own zone's servers first, or last",
         |s, v| s.peers.zones.prefer_same_zone => boolean(v)?;
     "eureka.client.use-dns-for-fetching-service-urls" = "false",
         "Take the peers from TXT records instead of URLs: txt.REGION.NAME lists zones, txt.ZONE its hosts",
         |s, v| s.peers.zones.use_dns => boolean(v)?;
     "eureka.client.eureka-server-d-n-s-name" = "", "The domain of those TXT records",
-        |s, v| s.peers.zones.domain => if v.is_empty() { String::new() } else { host_name(v)? };
+        |s, v| s.peers.zones.domain => if v.is_empty() { String::new() } else { host_name(v, "eureka.example.com")? };
     "eureka.client.eureka-server-port" = "8761", "The port of servers that TXT records list",
-        |s, v| s.peers.zones.port => port(v)?;
+        |s, v| s.peers.zones.port => at_least_one(v)?;
     "eureka.client.eureka-server-u-r-l-context" = "eureka", "The path of their API",
         |s, v| s.peers.zones.context => url_path(v)?;
     "eurekad.peers.file" = "", "A file with more peers, one on each line; it may change while the server runs",
@@ -248,11 +248,11 @@ fn context_path(text: &str) -> Result<String, String> {
 }
 
 /// A host's name, or a part of one: what may stand in a DNS name.
-fn host_name(text: &str) -> Result<String, String> {
+fn host_name(text: &str, example: &str) -> Result<String, String> {
     let name = text.trim_end_matches('.');
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let good = !name.is_empty() && !name.starts_with('.') && !name.contains("..") && name.chars().all(plain);
-    good.then(|| name.to_owned()).ok_or_else(|| "expected a name, such as eureka.example.com".to_owned())
+    good.then(|| name.to_owned()).ok_or_else(|| format!("expected a name, such as {example}"))
 }
 
 fn url_path(text: &str) -> Result<String, String> {
@@ -283,6 +283,7 @@ mod tests {
         assert!(address("localhost").is_err());
     }
 
+    /// Catalog: G49
     #[test]
     fn peers_are_separated_by_commas_and_end_with_a_slash() {
         let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();

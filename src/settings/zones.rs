@@ -85,9 +85,17 @@ impl ZoneSettings {
         let known =
             |zone: &str| self.zones.iter().any(|(_, zones)| zones.iter().any(|z| Named::<()>::is(z, zone)));
         let unknown = self.service_urls.iter().filter(|(zone, _)| !known(zone));
-        unknown
+        let mut problems: Vec<Problem> = unknown
             .map(|(zone, _)| Problem::NoSuchZone { zone: zone.clone(), region: self.region.clone() })
-            .collect()
+            .collect();
+        if problems.is_empty() && self.sources().is_empty() && self.service_urls.iter().next().is_some() {
+            // Without peers it would run alone, and nobody would know why.
+            let others: Vec<&str> = self.zones.iter().map(|(region, _)| region.as_str()).collect();
+            let expected = format!("expected a region whose zones have URLs, among {}", others.join(", "));
+            let (key, value) = ("eureka.client.region".to_owned(), self.region.clone());
+            problems.push(Problem::Value { key, value, expected });
+        }
+        problems
     }
 
     fn zones_of_region(&self) -> Vec<String> {
@@ -148,19 +156,22 @@ mod tests {
         shown.collect()
     }
 
+    /// Catalog: H16, H19
     #[test]
     fn the_peers_are_the_urls_of_all_zones_of_the_region() {
         let settings = [
             "--eureka.client.region=eu",
             "--eureka.client.availability-zones.eu=z1, z2,z3",
             "--eureka.client.availability-zones.us=z9",
-            "--eureka.client.service-url.z1=http://a/eureka/,http://b/eureka/",
+            "--eureka.client.service-url.z1=http://u:p@a/eureka/,http://b/eureka/",
             "--eureka.client.serviceUrl.z2=http://b/eureka,dns+http://c/eureka/",
             "--eureka.client.service-url.z9=http://far/eureka/",
             "--eureka.client.service-url.defaultZone=http://d/eureka/",
         ];
         let all = ["http://a/eureka/", "http://b/eureka/", "dns+http://c/eureka/", "http://d/eureka/"];
         assert_eq!(peers(&settings), all, "each once; a zone without URLs has those of defaultZone");
+        let sources = parse(&settings).unwrap().peers.sources;
+        assert!(matches!(&sources[0], PeerSource::Url(url) if url.authorization().is_some()));
         let last = [&settings[..], &["--eureka.client.prefer-same-zone-eureka=false"]].concat();
         let others_first =
             ["http://b/eureka/", "dns+http://c/eureka/", "http://d/eureka/", "http://a/eureka/"];
@@ -198,6 +209,16 @@ mod tests {
         assert!(said.starts_with("--eureka.client.service-url.z1=…: expected a URL"), "{said}");
         let said = parse(&["--eureka.client.service-urls.z1=http://a/"]).unwrap_err();
         assert!(said.ends_with("did you mean --eureka.client.service-url.ZONE?"), "{said}");
+    }
+
+    #[test]
+    fn urls_for_other_regions_alone_are_a_mistake() {
+        let settings =
+            ["--eureka.client.availability-zones.eu=z1", "--eureka.client.service-url.z1=http://a/eureka/"];
+        let said = parse(&settings).unwrap_err();
+        let expected = "--eureka.client.region=us-east-1: expected a region whose zones have URLs, among eu";
+        assert_eq!(said, expected);
+        assert!(parse(&[settings[0], settings[1], "--eureka.client.region=eu"]).is_ok());
     }
 
     #[test]

@@ -18,6 +18,7 @@ fn file(name: &str, text: &str) -> PathBuf {
 }
 
 /// Case: P110
+/// Catalog: H14
 #[tokio::test(start_paused = true)]
 async fn every_address_of_a_name_is_a_peer_and_changes_are_followed() {
     let net = Net::default();
@@ -73,6 +74,7 @@ async fn a_name_in_two_urls_that_does_not_resolve_leaves_both_peers_as_they_were
     assert_eq!(a.replicas("registered-replicas").await, both);
 }
 
+/// Catalog: H15
 #[tokio::test(start_paused = true)]
 async fn a_name_that_does_not_resolve_yet_is_waited_for_at_start() {
     let net = Net::default();
@@ -170,4 +172,88 @@ async fn two_urls_of_one_other_node_are_one_peer() {
     pass_ms(2_000).await;
     let told = [net.items(A, B), net.items(A, "alias-of-b:1")].concat();
     assert_eq!(told.iter().filter(|item| *item == "Register x").count(), 1, "{told:?}");
+}
+
+/// A node that is told its peers by a file of this name, with Java servers at three hosts.
+async fn told_by_file(net: &Net, name: &str, list: &str) -> Member {
+    ["java:1", "java:2", "java:3"].iter().for_each(|host| net.place(host, server(accepting)));
+    let setting = format!("--eurekad.peers.file={}", file(name, list).display());
+    let a = Member::start_with(net, A, &[], &[&setting, "--eurekad.boot.sync-timeout-ms=0"]).await;
+    pass_ms(1_000).await;
+    a
+}
+
+/// Catalog: C2, H23
+#[tokio::test(start_paused = true)]
+async fn a_list_that_says_the_same_in_another_order_leaves_the_peers_and_what_waits_for_them_alone() {
+    let net = Net::default();
+    let a = told_by_file(&net, "peers-same", "http://java:1/eureka/\nhttp://java:2/eureka/").await;
+    net.cut(A, "java:1");
+    a.register("x", 1000, "UP").await;
+    pass_ms(1_000).await;
+    for text in
+        ["http://java:2/eureka/, http://java:1/eureka", "# a\nhttp://java:1/eureka/\nhttp://java:2/eureka/"]
+    {
+        file("peers-same", text);
+        pass_ms(10_000).await;
+        let queued: Vec<(String, usize)> =
+            a.node.peers().into_iter().map(|view| (view.url, view.queued)).collect();
+        assert!(queued.contains(&("http://java:1/eureka/".into(), 1)), "{queued:?}");
+        assert!(queued.contains(&("http://java:2/eureka/".into(), 0)), "{queued:?}");
+    }
+    net.heal();
+    pass_ms(40_000).await;
+    for host in ["java:1", "java:2"] {
+        assert_eq!(net.items(A, host), ["Register x"], "{host}: once");
+    }
+}
+
+/// Catalog: C3, H26, I20
+#[tokio::test(start_paused = true)]
+async fn after_each_reading_exactly_those_in_the_list_are_peers() {
+    let net = Net::default();
+    let url = |n: u32| format!("http://java:{n}/eureka/");
+    let a = told_by_file(&net, "peers-in-turn", &url(1)).await;
+    assert_eq!(a.replicas("registered-replicas").await, url(1));
+    file("peers-in-turn", &format!("{}\n{}", url(1), url(2)));
+    pass_ms(10_000).await;
+    assert_eq!(a.replicas("registered-replicas").await, format!("{}, {}", url(1), url(2)));
+    file("peers-in-turn", &format!("{}\n{}", url(2), url(3)));
+    pass_ms(10_000).await;
+    assert_eq!(a.replicas("registered-replicas").await, format!("{}, {}", url(2), url(3)));
+    let before = net.attempts("java:1");
+    a.register("x", 1000, "UP").await;
+    pass_ms(60_000).await;
+    assert_eq!(net.attempts("java:1"), before, "who left is not talked to");
+    assert_eq!(
+        (net.items(A, "java:2"), net.items(A, "java:3")),
+        (vec!["Register x".into()], vec!["Register x".into()])
+    );
+}
+
+/// Catalog: H25, I12, I13, I14
+#[tokio::test(start_paused = true)]
+async fn of_the_peers_that_are_shown_nothing_but_their_passwords_is_left_out() {
+    let net = Net::default();
+    ["java:1", "java:2"].iter().for_each(|host| net.place(host, server(accepting)));
+    let peers = ["user:pass@java:1", "java:2", "u:p@java:3"];
+    let a = Member::start_with(&net, A, &peers, &["--eurekad.boot.sync-timeout-ms=0"]).await;
+    pass_ms(1_000).await;
+    let [one, two, three] = [1, 2, 3].map(|n| format!("http://java:{n}/eureka/"));
+    assert_eq!(a.replicas("registered-replicas").await, format!("{one}, {two}, {three}"));
+    assert_eq!(a.replicas("available-replicas").await, format!("{one},{two},"));
+    assert_eq!(a.replicas("unavailable-replicas").await, format!("{three},"));
+}
+
+/// Case: P107
+#[tokio::test(start_paused = true)]
+async fn peers_may_be_given_by_addresses_of_version_six() {
+    let net = Net::default();
+    let list = ["[::1]:8761", "[::1]:8762"];
+    let (a, b) = (Member::new(&net, list[0], &list, &[]), Member::new(&net, list[1], &list, &[]));
+    tokio::join!(a.node.boot(), b.node.boot());
+    a.register("x", 1000, "UP").await;
+    pass_ms(1_000).await;
+    assert_eq!(b.shows("x").await, "UP");
+    assert_eq!(b.replicas("available-replicas").await, "http://[::1]:8761/eureka/,");
 }

@@ -1,10 +1,8 @@
 //! Lists of peers by zones, and by Eureka's TXT records.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use axum::http::Method;
 
+use crate::log::Log;
 use crate::net::{Member, Net, pass_ms};
 
 const HOSTS: [&str; 3] = ["a.test:8761", "b.test:8761", "c.test:8761"];
@@ -36,6 +34,7 @@ fn url(host: &str) -> String {
     format!("http://{host}/eureka/")
 }
 
+/// Catalog: I21, I24
 #[tokio::test(start_paused = true)]
 async fn the_servers_of_all_zones_of_the_region_are_peers() {
     let net = Net::default();
@@ -55,6 +54,7 @@ async fn the_servers_of_all_zones_of_the_region_are_peers() {
     assert_eq!(net.attempts("far.test:8761"), 0, "another region's servers are no peers");
 }
 
+/// Catalog: H21
 #[tokio::test(start_paused = true)]
 async fn every_host_that_txt_records_list_is_a_peer_and_changes_are_followed() {
     let net = in_two_zones();
@@ -70,8 +70,30 @@ async fn every_host_that_txt_records_list_is_a_peer_and_changes_are_followed() {
     net.texts(ZONES, Ok(&["us-east-1c.eureka.test"]));
     pass_ms(10_000).await;
     assert_eq!(a.replicas("registered-replicas").await, url(HOSTS[1]));
+    // A zone may be named as its record is.
+    net.texts(ZONES, Ok(&["txt.us-east-1d.eureka.test"]));
+    pass_ms(10_000).await;
+    assert_eq!(a.replicas("registered-replicas").await, url(HOSTS[2]));
 }
 
+/// Catalog: H19
+#[tokio::test(start_paused = true)]
+async fn the_own_zones_servers_are_listed_first_or_last() {
+    let own = "--eureka.client.availability-zones.us-east-1=us-east-1d,us-east-1c";
+    let last = "--eureka.client.prefer-same-zone-eureka=false";
+    let elsewhere = "--eureka.client.availability-zones.us-east-1=us-east-1x";
+    let (b, c) = (url(HOSTS[1]), url(HOSTS[2]));
+    for (settings, expected) in [
+        (&[BY_TXT[0], BY_TXT[1], own][..], format!("{c}, {b}")),
+        (&[BY_TXT[0], BY_TXT[1], own, last], format!("{b}, {c}")),
+        (&[BY_TXT[0], BY_TXT[1], elsewhere], format!("{b}, {c}")),
+    ] {
+        let [a, ..] = start_all(&in_two_zones(), settings).await;
+        assert_eq!(a.replicas("registered-replicas").await, expected, "{settings:?}");
+    }
+}
+
+/// Catalog: I19
 #[tokio::test(start_paused = true)]
 async fn the_urls_of_the_settings_are_not_looked_at_beside_txt_records() {
     let net = in_two_zones();
@@ -80,35 +102,6 @@ async fn the_urls_of_the_settings_are_not_looked_at_beside_txt_records() {
     let [a, ..] = start_all(&net, &settings).await;
     pass_ms(60_000).await;
     assert_eq!((net.attempts("other.test"), a.node.peers().len()), (0, 2));
-}
-
-/// What is logged on this thread while it lives.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn begin(&self) -> tracing::subscriber::DefaultGuard {
-        let log = self.clone();
-        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone()).finish();
-        tracing::subscriber::set_default(lines)
-    }
-
-    /// The lines that hold these words.
-    fn lines_with(&self, words: &str) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
-    }
 }
 
 #[tokio::test(start_paused = true)]
