@@ -11,7 +11,7 @@ const C: &str = "127.0.0.4:8761";
 const BY_NAME: &str = "--eureka.client.service-url.default-zone=dns+http://nodes.test:8761/eureka/";
 
 /// A file of this test's own.
-fn file(name: &str, text: &str) -> PathBuf {
+pub(crate) fn file(name: &str, text: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
     path
@@ -172,63 +172,6 @@ async fn two_urls_of_one_other_node_are_one_peer() {
     pass_ms(2_000).await;
     let told = [net.items(A, B), net.items(A, "alias-of-b:1")].concat();
     assert_eq!(told.iter().filter(|item| *item == "Register x").count(), 1, "{told:?}");
-}
-
-/// A node that is told its peers by a file of this name, with Java servers at three hosts.
-async fn told_by_file(net: &Net, name: &str, list: &str) -> Member {
-    ["java:1", "java:2", "java:3"].iter().for_each(|host| net.place(host, server(accepting)));
-    let setting = format!("--eurekad.peers.file={}", file(name, list).display());
-    let a = Member::start_with(net, A, &[], &[&setting, "--eurekad.boot.sync-timeout-ms=0"]).await;
-    pass_ms(1_000).await;
-    a
-}
-
-/// Catalog: C2, H23
-#[tokio::test(start_paused = true)]
-async fn a_list_that_says_the_same_in_another_order_leaves_the_peers_and_what_waits_for_them_alone() {
-    let net = Net::default();
-    let a = told_by_file(&net, "peers-same", "http://java:1/eureka/\nhttp://java:2/eureka/").await;
-    net.cut(A, "java:1");
-    a.register("x", 1000, "UP").await;
-    pass_ms(1_000).await;
-    for text in
-        ["http://java:2/eureka/, http://java:1/eureka", "# a\nhttp://java:1/eureka/\nhttp://java:2/eureka/"]
-    {
-        file("peers-same", text);
-        pass_ms(10_000).await;
-        let queued: Vec<(String, usize)> =
-            a.node.peers().into_iter().map(|view| (view.url, view.queued)).collect();
-        assert!(queued.contains(&("http://java:1/eureka/".into(), 1)), "{queued:?}");
-        assert!(queued.contains(&("http://java:2/eureka/".into(), 0)), "{queued:?}");
-    }
-    net.heal();
-    pass_ms(40_000).await;
-    for host in ["java:1", "java:2"] {
-        assert_eq!(net.items(A, host), ["Register x"], "{host}: once");
-    }
-}
-
-/// Catalog: C3, H26, I20
-#[tokio::test(start_paused = true)]
-async fn after_each_reading_exactly_those_in_the_list_are_peers() {
-    let net = Net::default();
-    let url = |n: u32| format!("http://java:{n}/eureka/");
-    let a = told_by_file(&net, "peers-in-turn", &url(1)).await;
-    assert_eq!(a.replicas("registered-replicas").await, url(1));
-    file("peers-in-turn", &format!("{}\n{}", url(1), url(2)));
-    pass_ms(10_000).await;
-    assert_eq!(a.replicas("registered-replicas").await, format!("{}, {}", url(1), url(2)));
-    file("peers-in-turn", &format!("{}\n{}", url(2), url(3)));
-    pass_ms(10_000).await;
-    assert_eq!(a.replicas("registered-replicas").await, format!("{}, {}", url(2), url(3)));
-    let before = net.attempts("java:1");
-    a.register("x", 1000, "UP").await;
-    pass_ms(60_000).await;
-    assert_eq!(net.attempts("java:1"), before, "who left is not talked to");
-    assert_eq!(
-        (net.items(A, "java:2"), net.items(A, "java:3")),
-        (vec!["Register x".into()], vec!["Register x".into()])
-    );
 }
 
 /// Catalog: H25, I12, I13, I14

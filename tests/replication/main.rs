@@ -10,6 +10,7 @@ mod catalog_queue;
 mod foreign;
 mod hostile;
 mod identity;
+mod list_changes;
 mod lists;
 mod log;
 mod net;
