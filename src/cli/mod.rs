@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::node::{Env, Node};
 use crate::peers::{HttpTransport, SystemResolver};
-use crate::settings::{SETTINGS, Settings, from_arguments, split_arguments};
+use crate::settings::{FAMILIES, SETTINGS, Settings, from_arguments, split_arguments};
 use crate::telemetry::start_logging;
 
 /// Exit code of a command line that cannot be used.
@@ -126,6 +126,9 @@ fn settings_help() -> String {
             setting.key, setting.about
         ));
     }
+    for family in FAMILIES {
+        help.push_str(&format!("  --{}=VALUE\n          {}\n", family.key, family.about));
+    }
     help
 }
 
@@ -152,7 +155,7 @@ fn run(settings: Settings) -> anyhow::Result<()> {
             clock,
             seed: rand::rng().random(),
             transport: Arc::new(transport),
-            resolver: Arc::new(SystemResolver),
+            resolver: Arc::new(SystemResolver::default()),
             freezer: Arc::default(),
         };
         let node = Node::new(settings, env, address.port());

@@ -34,7 +34,7 @@ pub use paths::normalise;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::{Clock, Tick};
-use crate::peers::{CLOCK_HEADER, NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
+use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::HttpMetrics;
@@ -108,6 +108,9 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
         None => {
             if let Some(id) = id {
                 api.peers.heard(id);
+                if let Some(ago) = ours::lost_ago(request.headers()) {
+                    api.peers.heard_of_loss(ago);
+                }
             }
             next.run(request).await
         }
@@ -122,6 +125,9 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
         say(NODE_HEADER, &api.peers.id().to_string());
         say(CLOCK_HEADER, &api.registry.stamps().now().to_string());
         say(STATE_HEADER, api.gate.state().as_str());
+        if let Some(ago) = api.peers.lost_ago() {
+            say(LOST_HEADER, &ago.as_millis().to_string());
+        }
     }
     response
 }

@@ -4,6 +4,7 @@
 //! nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use super::reject::Reject;
 use super::{Api, register, with_type};
 use crate::clock::Tick;
 use crate::peers::protocol::{Compare, Compared, CopyBuckets, Tell, Told, WireDigest, WireState};
-use crate::peers::{CLOCK_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER};
+use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER};
 use crate::registry::{BUCKETS, How, KeyState, Merged, Registry, Stamp};
 
 /// After so many keys other tasks get their turn.
@@ -133,9 +134,6 @@ pub(super) async fn compare(
     let compared = Compared {
         count: here.count,
         digest: hex(here.whole()),
-        lost_ms: sender(&headers)
-            .and_then(|id| api.peers.lost_to(id))
-            .map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
         keys: keys.collect(),
         differs: (0..BUCKETS).filter(|bucket| differs.get(*bucket).copied().unwrap_or(false)).collect(),
     };
@@ -201,6 +199,11 @@ async fn read<T: DeserializeOwned + Send + 'static>(
 
 fn sender(headers: &HeaderMap) -> Option<NodeId> {
     headers.get(NODE_HEADER)?.to_str().ok()?.parse().ok()
+}
+
+/// How long ago the sender last knew of a loss.
+pub(super) fn lost_ago(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(LOST_HEADER)?.to_str().ok()?.parse().ok().map(Duration::from_millis)
 }
 
 /// Takes notice of the clock of a node that calls. One that is too far ahead gets no further: taking its stamps would

@@ -96,6 +96,7 @@ impl Node {
             transport,
             resolver,
             metrics: metrics.peers.clone(),
+            losses: Arc::default(),
         }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);

@@ -1,5 +1,7 @@
 //! One request to a peer, and who answers it.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use eurekad_wire::{ReplicationInstance, ReplicationListResponse, decode, encode};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
@@ -10,7 +12,7 @@ use super::node::PeerEurekaNode;
 use super::problem::Problem;
 use super::transport::{Failure, TransportError};
 use super::view::{PeerKind, PeerState};
-use super::{CLOCK_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER, STATE_HEADER};
+use super::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER, STATE_HEADER};
 use crate::registry::Stamp;
 
 impl PeerEurekaNode {
@@ -63,6 +65,9 @@ impl PeerEurekaNode {
             }
         };
         self.observe_clock(&response)?;
+        if let Some(ago) = header_of::<u64>(response.headers(), LOST_HEADER) {
+            wiring.losses.note(started.before(Duration::from_millis(ago)));
+        }
         if !response.status().is_success() {
             return Err(Problem::Status(response.status()));
         }
@@ -88,6 +93,9 @@ impl PeerEurekaNode {
         };
         say(NODE_HEADER, &wiring.id.to_string());
         say(CLOCK_HEADER, &wiring.registry.stamps().now().to_string());
+        if let Some(ago) = wiring.losses.ago(wiring.clock.tick()) {
+            say(LOST_HEADER, &ago.as_millis().to_string());
+        }
         if let Some(authorization) = self.url().authorization() {
             headers.insert(header::AUTHORIZATION, authorization.clone());
         }

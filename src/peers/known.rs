@@ -83,6 +83,7 @@ impl PeerEurekaNode {
         let takes_turns = inner.before.is_some_and(|(id, at)| id == is && now.since(at) < TAKING_TURNS);
         inner.before = Some((was, now));
         inner.lost_at = Some(now);
+        self.wiring().losses.note(now);
         if !takes_turns {
             inner.queue.drop_heartbeats();
             drop(inner);
@@ -125,13 +126,12 @@ impl PeerEurekaNode {
     pub(super) fn note_loss(&self) {
         let now = self.wiring().clock.tick();
         self.inner().lost_at = Some(now);
+        self.wiring().losses.note(now);
     }
 
-    /// How long ago something may not have reached the peer; while it cannot be reached, that is now.
-    pub(super) fn lost_ago(&self) -> Option<Duration> {
-        let now = self.wiring().clock.tick();
-        let inner = self.inner();
-        if inner.last_error.is_some() { Some(Duration::ZERO) } else { inner.lost_at.map(|at| now.since(at)) }
+    /// Whether the last contact failed.
+    pub(super) fn is_out(&self) -> bool {
+        self.inner().last_error.is_some()
     }
 
     /// A comparison with it is done.
@@ -148,10 +148,11 @@ impl PeerEurekaNode {
 
     /// Whether something may not have reached the peer since it was last compared with.
     pub(super) fn was_out(&self) -> bool {
-        match (self.lost_ago(), self.compared_ago()) {
+        let inner = self.inner();
+        match (inner.lost_at, inner.compared_at) {
             (None, _) => false,
             (Some(_), None) => true,
-            (Some(lost), Some(compared)) => lost < compared,
+            (Some(lost), Some(compared)) => lost > compared,
         }
     }
 

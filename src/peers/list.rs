@@ -1,11 +1,15 @@
-//! Where the list of peers comes from: URLs, names with several addresses, a file.
+//! Where the list of peers comes from: URLs, names with several addresses, TXT records, a file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::resolve::Resolve;
-use crate::settings::{PeerSettings, PeerSource, PeerUrl};
+use super::txt;
+use crate::settings::{PeerSettings, PeerSource, PeerUrl, TxtRecords};
+
+/// What could not be read, by what it is that could not, and why in words.
+type Complaints = BTreeMap<String, String>;
 
 /// The list of peers, to be read again and again.
 #[derive(Debug)]
@@ -19,16 +23,24 @@ pub(super) struct PeerList {
 /// What was read last, for when it cannot be read now.
 #[derive(Debug, Default)]
 struct Last {
+    /// By the URL, for one name may be in several.
     names: HashMap<String, Vec<PeerUrl>>,
+    texts: txt::Known,
     file: Vec<PeerSource>,
-    /// What was complained about last time: once is enough.
-    complaints: BTreeSet<String>,
+    /// What was complained about last time: once is enough, even if it fails in another way each time.
+    complaints: Complaints,
     /// Whether every source could be read.
     complete: bool,
 }
 
 impl PeerList {
     pub(super) fn new(settings: &PeerSettings, resolver: Arc<dyn Resolve>) -> Self {
+        if settings.zones.leaves_urls_out() {
+            tracing::warn!(
+                "eureka.client.service-url.* and --peers are not used, since \
+                 eureka.client.use-dns-for-fetching-service-urls is true"
+            );
+        }
         let (sources, file) = (settings.sources.clone(), settings.file.clone());
         Self { sources, file, resolver, last: Mutex::default() }
     }
@@ -45,7 +57,7 @@ impl PeerList {
 
     /// Whether it can change while the node runs.
     pub(super) fn can_change(&self) -> bool {
-        self.file.is_some() || self.sources.iter().any(|source| matches!(source, PeerSource::Dns(_)))
+        self.file.is_some() || self.sources.iter().any(|source| !matches!(source, PeerSource::Url(_)))
     }
 
     /// Reads it: URLs, each once. What cannot be read now (a name that does not resolve, an answer without addresses, a file that is
@@ -53,18 +65,14 @@ impl PeerList {
     ///
     /// **Compat:** Java ignores a list that has become empty and keeps the old peers.
     pub(super) async fn read(&self) -> Vec<PeerUrl> {
-        let mut complaints = BTreeSet::new();
+        let mut complaints = Complaints::new();
         let from_file = self.file_entries(&mut complaints).await;
         let mut urls: Vec<PeerUrl> = Vec::new();
-        let mut complete = complaints.is_empty();
         for source in self.sources.iter().chain(&from_file) {
             let found = match source {
                 PeerSource::Url(url) => vec![url.clone()],
-                PeerSource::Dns(url) => {
-                    let resolved = self.addresses_of(url, &mut complaints).await;
-                    complete &= resolved.is_some();
-                    resolved.unwrap_or_else(|| self.last().names.get(url.host()).cloned().unwrap_or_default())
-                }
+                PeerSource::Dns(url) => self.addresses_of(url, &mut complaints).await,
+                PeerSource::Txt(records) => self.listed_by(records, &mut complaints).await,
             };
             found.into_iter().for_each(|url| {
                 if !urls.contains(&url) {
@@ -72,44 +80,49 @@ impl PeerList {
                 }
             });
         }
-        let news: Vec<String> = complaints.difference(&self.last().complaints).cloned().collect();
-        {
-            let mut last = self.last();
-            last.complaints = complaints;
-            last.complete = complete;
-        }
-        news.iter().for_each(|complaint| tracing::warn!("{complaint}; the peers stay as they were"));
+        let mut last = self.last();
+        let news = complaints.iter().filter(|(what, _)| !last.complaints.contains_key(*what));
+        news.for_each(|(_, complaint)| tracing::warn!("{complaint}; the peers stay as they were"));
+        last.complete = complaints.is_empty();
+        last.complaints = complaints;
         urls
     }
 
-    async fn addresses_of(&self, url: &PeerUrl, complaints: &mut BTreeSet<String>) -> Option<Vec<PeerUrl>> {
-        match self.resolver.addresses(url.host(), url.port()).await {
+    async fn addresses_of(&self, url: &PeerUrl, complaints: &mut Complaints) -> Vec<PeerUrl> {
+        let (name, url_shown) = (url.host(), url.to_string());
+        let complaint = match self.resolver.addresses(url.host(), url.port()).await {
             Ok(addresses) if !addresses.is_empty() => {
                 // In order, so that an answer in another order changes nothing.
                 let addresses: BTreeSet<_> = addresses.into_iter().collect();
                 let peers: Vec<PeerUrl> = addresses.into_iter().map(|address| url.at(address)).collect();
-                self.last().names.insert(url.host().to_owned(), peers.clone());
-                Some(peers)
+                self.last().names.insert(url_shown, peers.clone());
+                return peers;
             }
-            Ok(_) => {
-                complaints.insert(format!("{:?} has no address", url.host()));
-                None
-            }
-            Err(e) => {
-                complaints.insert(format!("{:?} does not resolve: {e}", url.host()));
-                None
-            }
-        }
+            Ok(_) => format!("{name:?} has no address"),
+            Err(e) => format!("{name:?} does not resolve: {e}"),
+        };
+        let before = self.last().names.get(&url_shown).cloned().unwrap_or_default();
+        complaints.insert(name.to_owned(), complaint);
+        before
     }
 
-    async fn file_entries(&self, complaints: &mut BTreeSet<String>) -> Vec<PeerSource> {
+    async fn listed_by(&self, records: &TxtRecords, complaints: &mut Complaints) -> Vec<PeerUrl> {
+        let before = self.last().texts.clone();
+        let read = txt::read(records, &*self.resolver, &before).await;
+        complaints.extend(read.complaints);
+        self.last().texts = read.known;
+        read.urls
+    }
+
+    async fn file_entries(&self, complaints: &mut Complaints) -> Vec<PeerSource> {
         let Some(path) = self.file.clone() else { return Vec::new() };
         let shown = path.display().to_string();
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
         let text = match read.unwrap_or_else(|e| Err(std::io::Error::other(e))) {
             Ok(text) => text,
             Err(e) => {
-                complaints.insert(format!("eurekad.peers.file {shown} cannot be read: {e}"));
+                let complaint = format!("eurekad.peers.file {shown} cannot be read: {e}");
+                complaints.insert(complaint.clone(), complaint);
                 return self.last().file.clone();
             }
         };
@@ -121,7 +134,8 @@ impl PeerList {
             match entry.parse() {
                 Ok(source) => sources.push(source),
                 Err(e) => {
-                    complaints.insert(format!("eurekad.peers.file {shown}, line {line}: {e}"));
+                    let complaint = format!("eurekad.peers.file {shown}, line {line}: {e}");
+                    complaints.insert(complaint.clone(), complaint);
                     return self.last().file.clone();
                 }
             }

@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `list.rs`, `resolve.rs` | who the peers are: URLs, names, a file |
+//! | `list.rs`, `resolve.rs`, `txt.rs` | who the peers are: URLs, names, TXT records, a file |
 //! | `queue.rs` | which keys a peer has still to be told of |
 //! | `node.rs` | one peer: its queue, its sender |
 //! | `exchange.rs` | one request to a peer, and who answers it |
@@ -14,7 +14,7 @@
 //! | `to_java.rs`, `messages.rs` | telling a Java server: Eureka's batch items, and what their answers mean |
 //! | `known.rs`, `view.rs`, `problem.rs` | what is known of a peer, and why it could not be told |
 //! | `nodes.rs` | all peers: feeding their queues |
-//! | `repair.rs` | comparing with nodes of this kind, and asking them before an eviction |
+//! | `repair.rs`, `losses.rs` | comparing with nodes of this kind, and asking them before an eviction |
 //! | `sync.rs` | the copy of the peers' registry at start |
 //! | `transport.rs` | the only door to the network |
 
@@ -23,6 +23,7 @@ mod exchange;
 mod http_transport;
 mod known;
 mod list;
+mod losses;
 mod messages;
 mod node;
 mod nodes;
@@ -35,14 +36,16 @@ mod sync;
 mod to_java;
 mod to_ours;
 mod transport;
+mod txt;
 mod view;
 
 pub use crate::registry::NodeId;
 pub use http_transport::HttpTransport;
+pub use losses::Losses;
 pub use node::PeerEurekaNode;
 pub use nodes::{PeerEurekaNodes, Wiring};
 pub use queue::{Flags, Queue};
-pub use resolve::{Resolve, SystemResolver};
+pub use resolve::{LookUp, Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
 pub use view::{LastCompared, PeerKind, PeerState, PeerView};
@@ -55,6 +58,10 @@ pub const STATE_HEADER: &str = "eurekad-state";
 
 /// The header by which a node of this kind tells another its stamp clock.
 pub const CLOCK_HEADER: &str = "eurekad-clock";
+
+/// The header by which nodes of this kind tell each other how long ago, in milliseconds, something was lost between any
+/// nodes, as far as they know.
+pub const LOST_HEADER: &str = "eurekad-lost";
 
 /// The header that says why a node of this kind refused the call of another: `clock`.
 pub const REFUSED_HEADER: &str = "eurekad-refused";

@@ -169,6 +169,7 @@ impl PeerEurekaNode {
             keys.iter().for_each(|(key, flags)| inner.queue.mark(key.clone(), *flags, now));
             if inner.queue.dropped() > dropped {
                 inner.lost_at = Some(now);
+                self.wiring.losses.note(now);
             }
         }
         self.wake.notify_one();
@@ -344,6 +345,7 @@ impl PeerEurekaNode {
                 let mut inner = self.inner();
                 inner.refused += 1;
                 inner.lost_at = Some(self.wiring.clock.tick());
+                self.wiring.losses.note(self.wiring.clock.tick());
             }
             self.wiring.metrics.refused.inc();
             tracing::warn!(
@@ -371,6 +373,7 @@ impl PeerEurekaNode {
             let mut inner = self.inner();
             inner.refused += refused.len() as u64;
             inner.lost_at = Some(now);
+            self.wiring.losses.note(now);
             inner.refusals_since += refused.len() as u64;
             if inner.refusals_logged.is_some_and(|at| now.since(at) < REFUSALS_LOGGED_EVERY) {
                 return;

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::NodeId;
 use super::list::PeerList;
+use super::losses::Losses;
 use super::node::PeerEurekaNode;
 use super::queue::Flags;
 use super::resolve::Resolve;
@@ -44,6 +45,8 @@ pub struct Wiring {
     pub resolver: Arc<dyn Resolve>,
     /// What went on between nodes.
     pub metrics: PeerMetrics,
+    /// When something was last lost between any nodes.
+    pub losses: Arc<Losses>,
 }
 
 /// The peers of one node.
@@ -250,11 +253,19 @@ impl PeerEurekaNodes {
         }
     }
 
-    /// How long ago something may not have reached the node `id`; of one that is no peer here, that is now.
-    pub fn lost_to(&self, id: NodeId) -> Option<Duration> {
-        let nodes = self.distinct();
-        let node = nodes.iter().find(|node| node.kind() == PeerKind::Ours(id));
-        node.map_or(Some(Duration::ZERO), |node| node.lost_ago())
+    /// How long ago something was lost between any nodes, as far as is known here; while a peer cannot be reached, that is
+    /// now.
+    pub fn lost_ago(&self) -> Option<Duration> {
+        let now = self.wiring.clock.tick();
+        if self.distinct().iter().any(|node| node.is_out()) {
+            self.wiring.losses.note(now);
+        }
+        self.wiring.losses.ago(now)
+    }
+
+    /// Another node knows of a loss so long ago.
+    pub fn heard_of_loss(&self, ago: Duration) {
+        self.wiring.losses.note(self.wiring.clock.tick().before(ago));
     }
 
     /// Waits until every peer that answers has taken what it has to be told.

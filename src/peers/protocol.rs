@@ -52,8 +52,6 @@ pub struct Compared {
     pub count: usize,
     /// All digests in one, as a hexadecimal number.
     pub digest: String,
-    /// How long ago something may not have reached the asking node, milliseconds.
-    pub lost_ms: Option<u64>,
     /// The buckets that differ.
     pub differs: Vec<usize>,
     /// The keys in them, with their digests.

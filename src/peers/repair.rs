@@ -118,8 +118,7 @@ impl PeerEurekaNode {
             buckets: digests.buckets.iter().map(|digest| hex(*digest)).collect(),
         };
         let answer: Compared = self.ask("peerreplication/ours/compare", &question).await?;
-        let lost = self.counts_as_lost(self.lost_ago())
-            || self.counts_as_lost(answer.lost_ms.map(Duration::from_millis));
+        let lost = self.is_explained();
         let equal = answer.digest == hex(digests.whole());
         self.note_compared(answer.count, equal);
         let theirs: BTreeMap<Key, Option<String>> =
@@ -147,11 +146,11 @@ impl PeerEurekaNode {
         Ok((differs, lost))
     }
 
-    /// Whether a loss so long ago explains what is found now: it was after the last comparison, or so shortly before that
-    /// its consequences came after.
-    fn counts_as_lost(&self, ago: Option<Duration>) -> bool {
+    /// Whether a loss explains what is found now: it was after the last comparison, or so shortly before that its
+    /// consequences came after.
+    fn is_explained(&self) -> bool {
         let since = self.compared_ago().map_or(Duration::MAX, |compared| compared.saturating_add(AFTERMATH));
-        ago.is_some_and(|ago| ago <= since)
+        self.wiring().losses.ago(self.wiring().clock.tick()).is_some_and(|ago| ago <= since)
     }
 
     /// Asks what the peer knows of these keys and merges it; with `tell`, also tells it what it lacks. Returns how many

@@ -2,20 +2,27 @@
 //!
 //! Settings that the Java server has keep their Spring names (`eureka.server.*`, `eureka.client.*`,
 //! `eureka.instance.*`, `server.*`) and, except where ARCHITECTURE.md says so, their defaults. The others are called
-//! `eurekad.*`. [`SETTINGS`] is the one table of them: parsing, `--help` and errors are all made from it.
+//! `eurekad.*`. [`SETTINGS`] is the one table of them, with [`FAMILIES`] for keys that end in a name: parsing,
+//! `--help` and errors are all made from these.
 
+mod family;
 mod parse;
 mod peer_url;
 mod table;
+mod zones;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use family::{FAMILIES, Family, Named};
+use parse::relaxed;
 pub use parse::{Dotted, Invalid, Problem, from_arguments, split_arguments};
 pub use peer_url::{InvalidUrl, PeerSource, PeerUrl};
 pub use table::{SETTINGS, Setting};
+pub(crate) use zones::in_order_of_preference;
+pub use zones::{TxtRecords, ZoneSettings};
 
 /// All settings of one node.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,7 +149,9 @@ pub struct CacheSettings {
 /// Who a node's peers are and how it treats them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerSettings {
-    /// Where they come from.
+    /// Where the settings say that they are, zone by zone.
+    pub zones: ZoneSettings,
+    /// Where they come from: what follows from the zones.
     pub sources: Vec<PeerSource>,
     /// A file with more of them, one on each line; read again and again.
     pub file: Option<PathBuf>,

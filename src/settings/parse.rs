@@ -6,8 +6,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::{
-    CacheSettings, Doubling, HttpSettings, InstanceSettings, LogFormat, LogSettings, PeerSettings,
-    RegistrySettings, RenewalAccounting, SETTINGS, Setting, Settings, TimerSettings,
+    CacheSettings, Doubling, FAMILIES, Family, HttpSettings, InstanceSettings, LogFormat, LogSettings,
+    PeerSettings, RegistrySettings, RenewalAccounting, SETTINGS, Setting, Settings, TimerSettings,
+    ZoneSettings,
 };
 
 /// Settings that do not hold together, all problems at once.
@@ -41,7 +42,7 @@ pub enum Problem {
     #[error("--{key}={value}: {expected}")]
     Value {
         /// The setting.
-        key: &'static str,
+        key: String,
         /// What was given; left out where it may hold a password.
         value: String,
         /// What the setting takes.
@@ -52,6 +53,17 @@ pub enum Problem {
     NotNeeded {
         /// What was given.
         key: String,
+    },
+    /// URLs of a zone that is in no region.
+    #[error(
+        "--eureka.client.service-url.{zone}: no region has this zone; \
+         write --eureka.client.availability-zones.{region}={zone}, or use service-url.defaultZone"
+    )]
+    NoSuchZone {
+        /// The zone.
+        zone: String,
+        /// This server's region.
+        region: String,
     },
     /// A setting without a value.
     #[error("--{key}: a value is missing; write --{key}=VALUE")]
@@ -98,15 +110,16 @@ pub fn from_arguments(arguments: &[Dotted]) -> Result<Settings, Invalid> {
     let mut settings = blank();
     for setting in SETTINGS {
         if let Err(expected) = (setting.set)(&mut settings, setting.default) {
-            problems.push(Problem::Value { key: setting.key, value: setting.default.to_owned(), expected });
+            let (key, value) = (setting.key.to_owned(), setting.default.to_owned());
+            problems.push(Problem::Value { key, value, expected });
         }
     }
     for (key, value) in arguments {
-        match (known.get(&relaxed(key)), value) {
-            (Some(setting), Some(value)) => {
-                if let Err(expected) = (setting.set)(&mut settings, value.trim()) {
+        match (Place::of(key, &known), value) {
+            (Some(place), Some(value)) => {
+                if let Err(expected) = place.set(&mut settings, value.trim()) {
                     let value = if value.contains('@') { "…".to_owned() } else { value.clone() };
-                    problems.push(Problem::Value { key: setting.key, value, expected });
+                    problems.push(Problem::Value { key: place.key(key), value, expected });
                 }
             }
             (Some(_), None) => problems.push(Problem::NoValue { key: key.clone() }),
@@ -119,11 +132,41 @@ pub fn from_arguments(arguments: &[Dotted]) -> Result<Settings, Invalid> {
     if settings.instance.host_name.is_empty() {
         settings.instance.host_name = gethostname::gethostname().to_string_lossy().into_owned();
     }
+    problems.extend(settings.peers.resolve_zones());
     settings.registry.max_instance_bytes = settings.http.max_body_bytes;
     if settings.cache.update_interval.is_zero() {
         settings.cache.use_read_only = false;
     }
     if problems.is_empty() { Ok(settings) } else { Err(Invalid { problems }) }
+}
+
+/// Where a value goes.
+enum Place<'a> {
+    Setting(&'static Setting),
+    Named(&'static Family, &'a str),
+}
+
+impl<'a> Place<'a> {
+    fn of(key: &'a str, known: &HashMap<String, &'static Setting>) -> Option<Self> {
+        let setting = known.get(&relaxed(key)).copied().map(Self::Setting);
+        let named = || FAMILIES.iter().find_map(|family| Some(Self::Named(family, family.name_in(key)?)));
+        setting.or_else(named)
+    }
+
+    fn set(&self, settings: &mut Settings, value: &str) -> Result<(), String> {
+        match self {
+            Self::Setting(setting) => (setting.set)(settings, value),
+            Self::Named(family, name) => (family.set)(settings, name, value),
+        }
+    }
+
+    /// Its key, as it is shown where `given` was written.
+    fn key(&self, given: &str) -> String {
+        match self {
+            Self::Setting(setting) => setting.key.to_owned(),
+            Self::Named(..) => given.to_owned(),
+        }
+    }
 }
 
 impl Settings {
@@ -143,14 +186,15 @@ const NOT_NEEDED: [&str; 5] = [
     "spring.application.name",
 ];
 
-fn relaxed(key: &str) -> String {
+pub(super) fn relaxed(key: &str) -> String {
     key.chars().filter(|c| *c != '-' && *c != '_').flat_map(char::to_lowercase).collect()
 }
 
 /// The key that shares most with `key`, if it shares enough to be meant.
 fn nearest(key: &str) -> Option<&'static str> {
     let given = relaxed(key);
-    let scored = SETTINGS.iter().map(|s| (strsim::jaro_winkler(&given, &relaxed(s.key)), s.key));
+    let keys = SETTINGS.iter().map(|s| s.key).chain(FAMILIES.iter().map(|family| family.key));
+    let scored = keys.map(|key| (strsim::jaro_winkler(&given, &relaxed(key)), key));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.93).map(|(_, key)| key)
 }
 
@@ -211,6 +255,7 @@ fn blank() -> Settings {
             datacenter: String::new(),
         },
         peers: PeerSettings {
+            zones: ZoneSettings::default(),
             sources: Vec::new(),
             file: None,
             refresh_interval: Duration::ZERO,

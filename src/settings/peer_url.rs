@@ -9,6 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
+use super::TxtRecords;
+
 /// Where a peer's API is, such as `http://peer1:8761/eureka/`, with its credentials apart: they go into a header and
 /// are never shown.
 ///
@@ -50,6 +52,8 @@ pub enum PeerSource {
     Url(PeerUrl),
     /// Every address of a name, each a peer of its own: `dns+http://NAME:PORT/eureka/`.
     Dns(PeerUrl),
+    /// What Eureka's TXT records list.
+    Txt(TxtRecords),
 }
 
 impl FromStr for PeerSource {
@@ -137,6 +141,7 @@ mod tests {
     use super::*;
 
     /// Case: P090
+    /// Catalog: H3
     #[test]
     fn credentials_are_decoded_once_and_split_off_at_the_last_at_sign() {
         for (text, raw) in [

@@ -44,7 +44,20 @@ pub static SETTINGS: &[Setting] = rows! {
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
     "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas; dns+http://NAME:PORT/eureka/ for every address of a name",
-        |s, v| s.peers.sources => peers(v)?;
+        |s, v| s.peers.zones.default_zone => peers(v)?;
+    "eureka.client.region" = "us-east-1", "This server's region; its peers are the servers of all zones of it",
+        |s, v| s.peers.zones.region => host_name(v, "us-east-1")?;
+    "eureka.client.prefer-same-zone-eureka" = "true", "List the own zone's servers first, or last",
+        |s, v| s.peers.zones.prefer_same_zone => boolean(v)?;
+    "eureka.client.use-dns-for-fetching-service-urls" = "false",
+        "Take the peers from TXT records instead of URLs: txt.REGION.NAME lists zones, txt.ZONE its hosts",
+        |s, v| s.peers.zones.use_dns => boolean(v)?;
+    "eureka.client.eureka-server-d-n-s-name" = "", "The domain of those TXT records",
+        |s, v| s.peers.zones.domain => if v.is_empty() { String::new() } else { host_name(v, "eureka.example.com")? };
+    "eureka.client.eureka-server-port" = "8761", "The port of servers that TXT records list",
+        |s, v| s.peers.zones.port => at_least_one(v)?;
+    "eureka.client.eureka-server-u-r-l-context" = "eureka", "The path of their API",
+        |s, v| s.peers.zones.context => url_path(v)?;
     "eurekad.peers.file" = "", "A file with more peers, one on each line; it may change while the server runs",
         |s, v| s.peers.file => (!v.is_empty()).then(|| v.into());
     "eureka.server.peer-eureka-nodes-update-interval-ms" = "5000",
@@ -236,9 +249,29 @@ fn context_path(text: &str) -> Result<String, String> {
     }
 }
 
-fn peers(text: &str) -> Result<Vec<PeerSource>, String> {
-    let urls = text.split(',').map(str::trim).filter(|url| !url.is_empty());
-    urls.map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas"))).collect()
+/// A host's name, or a part of one: what may stand in a DNS name.
+fn host_name(text: &str, example: &str) -> Result<String, String> {
+    let name = text.trim_end_matches('.');
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let good = !name.is_empty() && !name.starts_with('.') && !name.contains("..") && name.chars().all(plain);
+    good.then(|| name.to_owned()).ok_or_else(|| format!("expected a name, such as {example}"))
+}
+
+fn url_path(text: &str) -> Result<String, String> {
+    context_path(&format!("/{}", text.trim_matches('/')))
+        .map_err(|_| "expected a path, such as eureka".to_owned())
+}
+
+/// Words between commas.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+pub(super) fn peers(text: &str) -> Result<Vec<PeerSource>, String> {
+    words(text)
+        .iter()
+        .map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -252,6 +285,7 @@ mod tests {
         assert!(address("localhost").is_err());
     }
 
+    /// Catalog: G49
     #[test]
     fn peers_are_separated_by_commas_and_end_with_a_slash() {
         let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
@@ -259,6 +293,7 @@ mod tests {
             .iter()
             .map(|source| match source {
                 PeerSource::Url(url) | PeerSource::Dns(url) => url.to_string(),
+                PeerSource::Txt(records) => records.name.clone(),
             })
             .collect();
         assert_eq!(urls, ["http://a:8761/eureka/", "http://b/eureka/"]);

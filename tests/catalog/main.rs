@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Why a row of `behaviours.md` may go without a test.
-const REASONS: [&str; 5] = ["AWS", "regions", "client", "replication out", "JVM-only"];
+const REASONS: [&str; 5] = ["AWS", "regions", "client", "JVM-only", "not offered"];
 
 /// What a row of `cases.md`, or a part of it, may wait for.
 const WAITS: [&str; 6] =

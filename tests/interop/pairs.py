@@ -5,15 +5,19 @@
     tests/interop/pairs.py [BINARY]           # $EUREKAD_BIN or target/ci/eurekad by default
 
 For each pair every kind of change is made at one side and looked for at the other, both ways; then one side is
-restarted and must have the other's registry. Ends with `N passed, N failed`; exits 1 if a check failed.
+restarted and must have the other's registry. Last, a peer whose URL holds a password. Ends with `N passed, N failed`; exits 1 if a check failed.
 """
+import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from http.server import ThreadingHTTPServer
 from typing import Callable, Optional
 from urllib.parse import quote
 
@@ -21,6 +25,7 @@ import server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "golden"))
+import peer_sink  # noqa: E402
 from cases import DIRTY, inst, wrap  # noqa: E402
 
 CACHE = os.path.abspath(os.environ.get("INTEROP_CACHE") or os.path.join(HERE, "..", "..", "target", "interop"))
@@ -154,6 +159,53 @@ def pair(kinds: tuple[str, str], program: str, folder: str) -> None:
         b.stop()
 
 
+class Vanishing(peer_sink.Sink):
+    """A recorder that hangs up on everybody once it has vanished."""
+
+    vanished = False
+
+    def parse_request(self) -> bool:
+        parsed = super().parse_request()
+        self.close_connection |= Vanishing.vanished
+        return parsed and not Vanishing.vanished
+
+
+def credentials(program: str, folder: str) -> None:
+    """A peer whose URL holds a password gets it with every request, and nobody else sees it."""
+    port, peer = server.free_port(), ThreadingHTTPServer((server.HOST, 0), Vanishing)
+    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    url = f"http://user:p%40ss@{server.HOST}:{peer.server_port}/eureka/"
+    path = os.path.join(folder, f"credentials-{port}.log")
+    with open(path, "ab") as log:
+        node = server.start(program, port, log, f"--peers={url}", "--eurekad.log.filter=trace")
+        try:
+            server.ask(port, "POST", "/eureka/apps/SECRET", wrap(inst("SECRET", "x-1")))
+            check("a peer with a password is asked for its registry",
+                  lambda: any(seen["request"]["method"] == "GET" for seen in peer_sink.SEEN))
+            check("a peer with a password is told of a registration",
+                  lambda: any("SECRET" in seen["request"]["body"] for seen in peer_sink.SEEN))
+            sent = [seen["request"] for seen in peer_sink.SEEN]
+            expected = "Basic " + base64.b64encode(b"user:p@ss").decode()
+            check(f"each of {len(sent)} requests to it has the password",
+                  lambda: all(request["headers"].get("authorization") == expected for request in sent))
+            # What is said of a peer is said most when it is gone.
+            Vanishing.vanished = True
+            server.ask(port, "POST", "/eureka/apps/SECRET", wrap(inst("SECRET", "x-2")))
+            gone = f"http://{server.HOST}:{peer.server_port}/eureka/,"
+            check("a peer with a password is shown when it is gone", lambda: json.loads(
+                server.ask(port, "GET", "/eureka/status")[1])["applicationStats"]["unavailable-replicas"] == gone)
+            secret = re.compile("p@ss|p%40ss|" + re.escape(expected.split()[1]))
+            pages = {page: server.ask(port, "GET", page)[1].decode() for page in ("/", "/eureka/status", "/metrics")}
+            showing = [page for page, text in pages.items() if secret.search(text)]
+            check(f"no page shows the password {' '.join(showing)}".rstrip(), lambda: not showing)
+        finally:
+            server.stop(node)
+            peer.shutdown()
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        showing = [line for line in lines if secret.search(line)]
+    check(f"no line of the log shows the password {''.join(showing[:3])}".rstrip(), lambda: not showing)
+
+
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped then too
     program = server.binary(sys.argv[1] if len(sys.argv) > 1 else None)
@@ -161,6 +213,8 @@ def main() -> int:
     for kinds in (("eurekad", "eurekad"), ("eurekad", "java"), ("java", "eurekad")):
         print(f"-- {kinds[0]} and {kinds[1]}", flush=True)
         pair(kinds, program, folder)
+    print("-- a password in a peer's URL", flush=True)
+    credentials(program, folder)
     if failed:
         print(f"the servers' logs are in {folder}")
     print(f"{passed} passed, {failed} failed")

@@ -213,6 +213,7 @@ async fn the_api_is_served_under_all_three_of_its_paths_and_under_no_other() {
     assert_eq!(node.get("/eureka/apps").send().await.status, 404);
 }
 
+/// Catalog: C34
 /// Case: P012, P054
 #[tokio::test(start_paused = true)]
 async fn the_status_document_of_a_lone_node_parses_in_both_formats() {
@@ -228,6 +229,7 @@ async fn the_status_document_of_a_lone_node_parses_in_both_formats() {
         assert_eq!(document["generalStats"]["environment"], "<a>&\"b\"");
         assert_eq!(document["applicationStats"]["registered-replicas"], "");
         assert_eq!(document["instanceInfo"]["status"], "UP");
+        assert!(document.get("healthy").is_none(), "without a minimum of peers it is undefined");
         for accept in ["application/xml", "*/*"] {
             let xml = node.get("/eureka/status").header("accept", accept).send().await;
             assert_eq!((xml.status.as_u16(), xml.header("content-type")), (200, Some("application/xml")));

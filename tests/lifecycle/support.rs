@@ -52,7 +52,7 @@ impl TestNode {
             clock: clock.clone(),
             seed: 1,
             transport: Arc::new(NoNetwork),
-            resolver: Arc::new(SystemResolver),
+            resolver: Arc::new(SystemResolver::default()),
             freezer: Arc::default(),
         };
         Self { node: Node::new(from_arguments(&dotted).unwrap(), env, 8761), clock }

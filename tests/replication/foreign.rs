@@ -41,6 +41,7 @@ pub(crate) async fn beside(net: &Net, java: Router) -> Member {
     a
 }
 
+/// Catalog: C4
 #[tokio::test(start_paused = true)]
 async fn a_java_server_gets_exactly_eurekas_messages() {
     let net = Net::default();
@@ -111,6 +112,7 @@ async fn renewed_leases_live_twice_their_duration_while_a_java_server_is_a_peer(
     assert_eq!(a.shows("x").await, "");
 }
 
+/// Catalog: C5
 #[tokio::test(start_paused = true)]
 async fn a_heartbeat_that_a_peer_answers_404_is_followed_by_the_record() {
     let net = Net::default();
@@ -141,6 +143,7 @@ async fn a_heartbeat_that_a_peer_answers_404_is_followed_by_the_record() {
 }
 
 /// Case: P048
+/// Catalog: C6
 #[tokio::test(start_paused = true)]
 async fn a_newer_record_that_comes_with_409_is_taken_over_and_another_instances_is_not() {
     for (theirs, status, shown) in [("x", "DOWN", "DOWN"), ("someone-else", "DOWN", "UP")] {

@@ -56,6 +56,7 @@ async fn a_peer_is_available_when_it_answered_last_time_whatever_it_is_called() 
 }
 
 /// Case: P090, P092
+/// Catalog: H3
 #[tokio::test(start_paused = true)]
 async fn credentials_of_a_peers_url_are_sent_and_never_shown() {
     let net = Net::default();

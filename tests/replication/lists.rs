@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::foreign::{accepting, server};
 use crate::net::{Member, Net, pass_ms};
 
 const A: &str = "127.0.0.2:8761";
@@ -10,13 +11,14 @@ const C: &str = "127.0.0.4:8761";
 const BY_NAME: &str = "--eureka.client.service-url.default-zone=dns+http://nodes.test:8761/eureka/";
 
 /// A file of this test's own.
-fn file(name: &str, text: &str) -> PathBuf {
+pub(crate) fn file(name: &str, text: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
     path
 }
 
 /// Case: P110
+/// Catalog: H14
 #[tokio::test(start_paused = true)]
 async fn every_address_of_a_name_is_a_peer_and_changes_are_followed() {
     let net = Net::default();
@@ -58,6 +60,21 @@ async fn a_name_that_does_not_resolve_for_an_hour_leaves_the_peers_as_they_were(
     assert_eq!(b.shows("x").await, "UP");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_name_in_two_urls_that_does_not_resolve_leaves_both_peers_as_they_were() {
+    let net = Net::default();
+    net.place(B, server(accepting));
+    net.name("one.test", &[B]);
+    let two = "--eureka.client.service-url.default-zone=dns+http://one.test:8761/eureka/,dns+http://one.test:8761/v2/";
+    let a = Member::start_with(&net, A, &[], &[two, "--eurekad.boot.sync-timeout-ms=0"]).await;
+    let both = format!("http://{B}/eureka/, http://{B}/v2/");
+    assert_eq!(a.replicas("registered-replicas").await, both);
+    net.name("one.test", &[]);
+    pass_ms(60_000).await;
+    assert_eq!(a.replicas("registered-replicas").await, both);
+}
+
+/// Catalog: H15
 #[tokio::test(start_paused = true)]
 async fn a_name_that_does_not_resolve_yet_is_waited_for_at_start() {
     let net = Net::default();
@@ -155,4 +172,31 @@ async fn two_urls_of_one_other_node_are_one_peer() {
     pass_ms(2_000).await;
     let told = [net.items(A, B), net.items(A, "alias-of-b:1")].concat();
     assert_eq!(told.iter().filter(|item| *item == "Register x").count(), 1, "{told:?}");
+}
+
+/// Catalog: H25, I12, I13, I14
+#[tokio::test(start_paused = true)]
+async fn of_the_peers_that_are_shown_nothing_but_their_passwords_is_left_out() {
+    let net = Net::default();
+    ["java:1", "java:2"].iter().for_each(|host| net.place(host, server(accepting)));
+    let peers = ["user:pass@java:1", "java:2", "u:p@java:3"];
+    let a = Member::start_with(&net, A, &peers, &["--eurekad.boot.sync-timeout-ms=0"]).await;
+    pass_ms(1_000).await;
+    let [one, two, three] = [1, 2, 3].map(|n| format!("http://java:{n}/eureka/"));
+    assert_eq!(a.replicas("registered-replicas").await, format!("{one}, {two}, {three}"));
+    assert_eq!(a.replicas("available-replicas").await, format!("{one},{two},"));
+    assert_eq!(a.replicas("unavailable-replicas").await, format!("{three},"));
+}
+
+/// Case: P107
+#[tokio::test(start_paused = true)]
+async fn peers_may_be_given_by_addresses_of_version_six() {
+    let net = Net::default();
+    let list = ["[::1]:8761", "[::1]:8762"];
+    let (a, b) = (Member::new(&net, list[0], &list, &[]), Member::new(&net, list[1], &list, &[]));
+    tokio::join!(a.node.boot(), b.node.boot());
+    a.register("x", 1000, "UP").await;
+    pass_ms(1_000).await;
+    assert_eq!(b.shows("x").await, "UP");
+    assert_eq!(b.replicas("available-replicas").await, "http://[::1]:8761/eureka/,");
 }

@@ -4,10 +4,17 @@
 
 mod boot;
 mod broken_peers;
+mod cases;
+mod catalog;
+mod catalog_queue;
 mod foreign;
 mod hostile;
 mod identity;
+mod list_changes;
 mod lists;
+mod log;
 mod net;
+mod outbound;
 mod relay;
 mod walks;
+mod zones;

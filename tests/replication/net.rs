@@ -13,7 +13,7 @@ use axum::http::{Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
-use eurekad::peers::{Failure, Resolve, Transport, TransportError};
+use eurekad::peers::{Failure, LookUp, Resolve, Transport, TransportError};
 use eurekad::settings::{from_arguments, split_arguments};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -39,6 +39,7 @@ struct State {
     delivered: Vec<Delivered>,
     attempts: HashMap<String, usize>,
     names: HashMap<String, Vec<SocketAddr>>,
+    texts: HashMap<String, Result<Vec<String>, String>>,
     late: HashMap<String, u64>,
     hold: HashMap<(String, String), u64>,
 }
@@ -103,6 +104,12 @@ impl Net {
         self.state().names.insert(name.to_owned(), addresses);
     }
 
+    /// What a look-up of a name's TXT records gives. Without this it does not resolve.
+    pub(crate) fn texts(&self, name: &str, answer: Result<&[&str], &str>) {
+        let answer = answer.map(|texts| texts.iter().map(|text| (*text).to_owned()).collect());
+        self.state().texts.insert(name.to_owned(), answer.map_err(str::to_owned));
+    }
+
     /// How many requests to `to` were tried.
     pub(crate) fn attempts(&self, to: &str) -> usize {
         self.state().attempts.get(to).copied().unwrap_or(0)
@@ -153,15 +160,17 @@ fn states(told: &Value) -> Vec<String> {
 }
 
 impl Resolve for Net {
-    fn addresses<'a>(
-        &'a self,
-        host: &'a str,
-        _: u16,
-    ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+    fn addresses<'a>(&'a self, host: &'a str, _: u16) -> LookUp<'a, Vec<SocketAddr>> {
         let found = self.state().names.get(host).cloned().unwrap_or_default();
         Box::pin(async move {
             if found.is_empty() { Err(std::io::Error::other("no such name")) } else { Ok(found) }
         })
+    }
+
+    fn texts<'a>(&'a self, name: &'a str) -> LookUp<'a, Vec<String>> {
+        let found = self.state().texts.get(name).cloned();
+        let found = found.unwrap_or_else(|| Err("there is no such name".to_owned()));
+        Box::pin(async move { found.map_err(std::io::Error::other) })
     }
 }
 

@@ -4,6 +4,7 @@ use axum::http::Method;
 
 use crate::net::{AB, Member, Net, instance, pair, pass_ms};
 
+/// Catalog: C26
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_change_reaches_the_other_node_within_milliseconds() {
     let net = Net::default();

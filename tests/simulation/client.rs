@@ -49,8 +49,6 @@ struct Inner {
     chance: SmallRng,
     /// Heartbeats that were answered 404.
     not_found: u64,
-    /// When a server last took a heartbeat or a registration.
-    heard: Option<Instant>,
 }
 
 impl Client {
@@ -63,7 +61,6 @@ impl Client {
             server: chance.random_range(0..servers.len()),
             chance,
             not_found: 0,
-            heard: None,
         };
         let link = net.link("client");
         Arc::new(Self { id, servers: servers.to_vec(), balanced, link, inner: Mutex::new(inner) })
@@ -75,11 +72,6 @@ impl Client {
 
     pub(crate) fn not_found(&self) -> u64 {
         self.inner().not_found
-    }
-
-    /// When a server last took its word.
-    pub(crate) fn heard(&self) -> Option<Instant> {
-        self.inner().heard
     }
 
     /// It can reach nobody, or can again.
@@ -133,10 +125,6 @@ impl Client {
             let path = format!("apps/SIM/{}?status={status}&lastDirtyTimestamp={dirty}", self.id);
             match self.call(Method::PUT, &path, Bytes::new()).await {
                 Some(StatusCode::NOT_FOUND) => self.inner().not_found += 1,
-                Some(code) if code.is_success() => {
-                    self.inner().heard = Some(Instant::now());
-                    return;
-                }
                 Some(_) | None => return,
             }
         }
@@ -155,7 +143,6 @@ impl Client {
         let mut inner = self.inner();
         if code.is_some_and(|code| code.is_success()) && inner.life == (Life::Runs { status, dirty, since }) {
             inner.registered = true;
-            inner.heard = Some(Instant::now());
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 
 use crate::coverage::Coverage;
 use crate::invariants::{self, Broken};
@@ -108,6 +110,17 @@ pub(crate) fn tell(seed: u64, broken: &Broken, history: &str) -> String {
     )
 }
 
+/// The time of a simulation, for the log of one that is run again.
+#[derive(Debug, Default)]
+struct VirtualTime(std::sync::OnceLock<Instant>);
+
+impl FormatTime for VirtualTime {
+    fn format_time(&self, to: &mut Writer<'_>) -> std::fmt::Result {
+        let start = self.0.get_or_init(Instant::now);
+        write!(to, "{:8.3}", start.elapsed().as_secs_f64())
+    }
+}
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
@@ -116,7 +129,7 @@ fn number(name: &str) -> Option<u64> {
 fn clusters_agree_and_lose_nobody_whatever_goes_wrong() {
     if let Some(seed) = number("SIM_SEED") {
         let log = tracing_subscriber::fmt().with_env_filter("info,eurekad::peers=debug").with_ansi(false);
-        log.without_time().init();
+        log.with_timer(VirtualTime::default()).init();
         let outcome = run(Plan::of(seed));
         println!("{}\n{:?}", outcome.history, outcome.coverage);
         assert!(outcome.broken.is_none(), "{:?}", outcome.broken);

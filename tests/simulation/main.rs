@@ -6,6 +6,7 @@
 //! `SIM_SEEDS=5000 cargo test --test simulation` runs more of them, `SIM_SEED=17` runs one and tells its history.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
+#![allow(clippy::disallowed_methods, reason = "tokio's own paused time is the only clock of a simulation")]
 
 mod client;
 mod coverage;

@@ -1,12 +1,11 @@
 //! The nodes of a simulated cluster: started, frozen, killed and started again.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Freezer, Node};
-use eurekad::peers::{Resolve, Transport};
+use eurekad::peers::{LookUp, Resolve, Transport};
 use eurekad::registry::Scope;
 use eurekad::settings::{from_arguments, split_arguments};
 
@@ -27,11 +26,11 @@ pub(crate) struct Shown {
 struct NoNames;
 
 impl Resolve for NoNames {
-    fn addresses<'a>(
-        &'a self,
-        _: &'a str,
-        _: u16,
-    ) -> std::pin::Pin<Box<dyn Future<Output = std::io::Result<Vec<std::net::SocketAddr>>> + Send + 'a>> {
+    fn addresses<'a>(&'a self, _: &'a str, _: u16) -> LookUp<'a, Vec<std::net::SocketAddr>> {
+        Box::pin(async { Err(std::io::Error::other("no such name")) })
+    }
+
+    fn texts<'a>(&'a self, _: &'a str) -> LookUp<'a, Vec<String>> {
         Box::pin(async { Err(std::io::Error::other("no such name")) })
     }
 }

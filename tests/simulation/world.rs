@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{Method, Request};
+use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::peers::Transport;
@@ -145,6 +145,7 @@ impl World {
     }
 
     pub(crate) fn note(&mut self, what: &str) {
+        tracing::info!("== {what}");
         let at = self.started.elapsed().as_secs_f64();
         let _ = write!(self.history, "\n  {at:8.3} {what}");
     }
@@ -159,8 +160,10 @@ impl World {
                 3..=7 => self.somebody_acts().await,
                 _ => {}
             }
-            let wait = self.chance.random_range(100..2_500);
-            sleep(Duration::from_millis(wait)).await;
+            for _ in 0..self.chance.random_range(1..10) {
+                sleep(Duration::from_millis(250)).await;
+                self.doubt_overrides();
+            }
         }
         self.net.heal();
         self.note("everything is mended");
@@ -168,6 +171,18 @@ impl World {
         while !self.down.is_empty() || !self.frozen.is_empty() {
             sleep(Duration::from_millis(500)).await;
             self.recover().await;
+        }
+    }
+
+    /// Where a lease has ended in the trouble, its override has ended too: nothing can be said of it any more.
+    fn doubt_overrides(&mut self) {
+        let shown = self.shown();
+        let up = self.places.iter().enumerate().filter(|(n, _)| !self.is_out(*n)).map(|(n, _)| &shown[n].1);
+        let lost: Vec<String> = up
+            .flat_map(|shows| self.overrides.keys().filter(|id| !shows.contains_key(*id)).cloned())
+            .collect();
+        for id in lost {
+            self.overrides.insert(id, SetStatus { value: None, certain: false });
         }
     }
 
@@ -325,7 +340,7 @@ impl World {
         let shown = self.places.iter().find(|place| place.host == host).map(Place::shows).unwrap_or_default();
         let shown = shown.get(&client.id).cloned();
         let code = self.net.link("client").send(request).await.map(|response| response.status());
-        let taken = code.as_ref().is_ok_and(|code| code.is_success());
+        let taken = code.as_ref().is_ok_and(StatusCode::is_success);
         self.note(&format!("operator {method} {value} of {} at {host}: {code:?}", client.id));
         self.happened.overrides += u64::from(taken);
         let calm = Instant::now() > self.troubled_until;

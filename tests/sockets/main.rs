@@ -1,7 +1,8 @@
-//! The program itself, over real sockets: slow, broken and hostile clients, signals, a log that nobody reads.
+//! The program itself, over real sockets: slow, broken and hostile clients, peers, signals, a log that nobody reads.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
 mod clients;
+mod peers;
 mod process;
 mod program;

@@ -21,6 +21,7 @@ fn wait_until_empty(node: &Program) {
     panic!("nothing is evicted any more");
 }
 
+/// Catalog: I26
 #[test]
 fn a_term_signal_ends_it_in_order() {
     let mut node = Program::start(&[]);

@@ -52,8 +52,13 @@ impl Program {
     }
 
     pub(crate) fn terminate(&self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());
+        self.signal("TERM");
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id();
+        assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
     }
 
     /// Waits for its end.

@@ -304,6 +304,7 @@ fn item(
 
 /// G16.
 /// Catalog: E9, E30
+/// Catalog: C31
 #[test]
 fn batches_carry_what_each_action_needs() {
     use ReplicationAction::{Cancel, DeleteStatusOverride, Heartbeat, Register, StatusUpdate};
@@ -336,6 +337,7 @@ fn batches_carry_what_each_action_needs() {
 
 /// G17.
 /// Catalog: E9, E30
+/// Catalog: C31
 #[test]
 fn the_answer_to_a_batch() {
     let mut newer = replicated();

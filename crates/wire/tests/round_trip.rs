@@ -266,6 +266,7 @@ proptest! {
     }
 
     /// Catalog: E9
+    /// Catalog: C31
     #[test]
     fn a_batch_and_its_answer_are_read_back_as_they_were(
         items in vec(replicated(), 0..4),

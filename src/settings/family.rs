@@ -1,0 +1,88 @@
+//! Settings whose keys end in a name of the user's choice, such as a zone.
+
+use super::table::{peers, words};
+use super::{Settings, relaxed};
+
+/// A family of settings: one key for each name.
+pub struct Family {
+    /// Its keys, in Spring's kebab form, with what the name stands for in capitals.
+    pub key: &'static str,
+    /// What it is for, in one line.
+    pub about: &'static str,
+    /// Reads the value into its place. The error says what was expected.
+    pub(super) set: fn(&mut Settings, &str, &str) -> Result<(), String>,
+}
+
+impl std::fmt::Debug for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.key)
+    }
+}
+
+/// Every family there is, in the order in which they are shown.
+pub static FAMILIES: &[Family] = &[
+    Family {
+        key: "eureka.client.availability-zones.REGION",
+        about: "The zones of a region, separated by commas, the own one first; without any it has defaultZone",
+        set: |s, region, v| {
+            s.peers.zones.zones.set(region, words(v));
+            Ok(())
+        },
+    },
+    Family {
+        key: "eureka.client.service-url.ZONE",
+        about: "The API URLs of one zone's servers; a zone without any has those of default-zone",
+        set: |s, zone, v| {
+            s.peers.zones.service_urls.set(zone, peers(v)?);
+            Ok(())
+        },
+    },
+];
+
+impl Family {
+    /// The name at the end of `key`, if it is one of this family's.
+    pub(super) fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
+        let (prefix, _) = self.key.rsplit_once('.')?;
+        let (before, name) =
+            key.match_indices('.').nth(prefix.matches('.').count()).map(|(at, _)| key.split_at(at))?;
+        let name = &name[1..];
+        (relaxed(before) == relaxed(prefix) && !name.is_empty()).then_some(name)
+    }
+}
+
+/// Values by a name of the user's choice.
+///
+/// **Compat:** Java compares such names exactly. Here a name that is not found so is also found as keys are, without
+/// regard to letter case, `-` and `_`: an environment variable could not name it otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named<T>(Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Named<T> {
+    /// Sets the value of a name.
+    pub(super) fn set(&mut self, name: &str, value: T) {
+        self.0.retain(|(other, _)| other != name);
+        self.0.push((name.to_owned(), value));
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        let exact = self.0.iter().find(|(other, _)| other == name);
+        exact.or_else(|| self.0.iter().rfind(|(other, _)| Self::is(other, name))).map(|(_, value)| value)
+    }
+
+    /// All names with their values.
+    pub fn iter(&self) -> impl Iterator<Item = &(String, T)> {
+        self.0.iter()
+    }
+
+    /// Whether two names are taken for one.
+    pub(super) fn is(one: &str, other: &str) -> bool {
+        relaxed(one) == relaxed(other)
+    }
+}
