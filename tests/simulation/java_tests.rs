@@ -1,6 +1,7 @@
 //! The model of a Java server: beside another one, and beside a node of this kind.
 
 mod recorded;
+mod sending;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -352,4 +353,35 @@ async fn an_override_outlives_registrations_and_its_removal_asks_the_client_to_r
     assert_eq!(net.x("j:1").await, "UP UNKNOWN 2000");
     assert_eq!(net.about("j:1", "PUT", "x", "/status?value=up").await, 500);
     assert_eq!(net.about("j:1", "PUT", "x", "?lastDirtyTimestamp=3000").await, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_override_goes_with_a_cancellation_and_comes_with_a_peers_newer_heartbeat() {
+    let net = Wires::default();
+    let _java = net.running_java("j:1", "k:1").await;
+    net.register("j:1", "x", 1000, "UP").await;
+    net.about("j:1", "PUT", "x", "/status?value=OUT_OF_SERVICE").await;
+    net.about("j:1", "DELETE", "x", "").await;
+    net.register("j:1", "x", 1000, "UP").await;
+    assert_eq!(net.x("j:1").await, "UP UNKNOWN 1000");
+    let beat = json!([{"appName": "ORDERS", "id": "x", "action": "Heartbeat", "lastDirtyTimestamp": 2000,
+        "status": "OUT_OF_SERVICE", "overriddenStatus": "OUT_OF_SERVICE"}]);
+    assert_eq!(net.batch("j:1", beat).await, (200, json!([{"statusCode": 404}])));
+    assert_eq!(net.x("j:1").await, "UP OUT_OF_SERVICE 1000", "the status follows with the next heartbeat");
+    net.about("j:1", "PUT", "x", "").await;
+    assert_eq!(net.x("j:1").await, "OUT_OF_SERVICE OUT_OF_SERVICE 1000");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_pass_evicts_no_more_than_a_share_of_all_leases() {
+    let net = Wires::default();
+    let java = net.running_java("j:1", "k:1").await;
+    pass_ms(130_000).await;
+    for n in 0..20 {
+        net.register("j:1", &format!("i{n}"), 1000, "UP").await;
+    }
+    pass_ms(92_000).await;
+    assert_eq!(java.shows().len(), 17);
+    pass_ms(2_000).await;
+    assert_eq!(java.shows().len(), 14);
 }

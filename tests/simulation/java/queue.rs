@@ -84,10 +84,10 @@ impl Queue {
         }
     }
 
-    /// A batch that failed goes to the front, without what has become worthless or has a newer one waiting.
+    /// A batch that failed goes to the front, without what has a newer one waiting.
     pub(super) fn give_back(&mut self, batch: Vec<Task>, now: Tick, pause: Duration) {
         for task in batch.into_iter().rev() {
-            if !task.is_expired(now) && !self.pending.iter().any(|pending| pending.is_same_as(&task)) {
+            if !self.pending.iter().any(|pending| pending.is_same_as(&task)) {
                 self.pending.push_front(task);
             }
         }
