@@ -13,6 +13,8 @@ mod coverage;
 mod found;
 mod history;
 mod invariants;
+mod java;
+mod java_tests;
 mod net;
 mod nodes;
 mod world;
