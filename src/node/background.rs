@@ -13,7 +13,7 @@ use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::peers::PeerEurekaNodes;
 use crate::registry::{
-    Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_WINDOW, SelfPreservationState,
+    Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_SLOT, SelfPreservationState,
 };
 use crate::settings::RenewalAccounting;
 
@@ -74,7 +74,7 @@ impl Node {
         let registry = Arc::clone(self.registry());
         self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
         let registry = Arc::clone(self.registry());
-        self.every("renewal-window", RENEWAL_WINDOW, move || registry.end_renewal_window());
+        self.every("renewal-accounting", RENEWAL_SLOT, move || registry.end_renewal_slot());
         self.every("bounds", BOUNDS, self.watch_bounds());
         if self.api.settings.registry.accounting == RenewalAccounting::GlobalInterval {
             let registry = Arc::clone(self.registry());

@@ -109,7 +109,7 @@ impl PeerEurekaNode {
             return Err(Problem::OwnClock);
         }
         match header_of::<Stamp>(headers, CLOCK_HEADER) {
-            Some(stamp) => self.wiring().registry.stamps().observe(stamp).map_err(Problem::TheirClock),
+            Some(stamp) => self.wiring().registry.observe(stamp).map_err(Problem::TheirClock),
             None => Ok(()),
         }
     }

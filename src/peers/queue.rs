@@ -25,6 +25,8 @@ pub struct Flags {
     pub confirmed: bool,
     /// A node of this kind told of a status that was set or cleared from outside; Java servers hear of it too.
     pub learned: bool,
+    /// What is known of it has another stamp than before; Java servers know nothing of those.
+    pub restamped: bool,
     /// Its client was heard.
     pub heartbeat: bool,
 }
@@ -39,13 +41,14 @@ impl Flags {
             status: self.status || other.status,
             confirmed: self.confirmed || other.confirmed,
             learned: self.learned || other.learned,
+            restamped: self.restamped || other.restamped,
             heartbeat: self.heartbeat || other.heartbeat,
         }
     }
 
     /// Whether it should leave at once; a heartbeat can wait a little for others.
     pub fn is_urgent(self) -> bool {
-        self.cancel || self.record || self.status || self.confirmed || self.learned
+        self.cancel || self.record || self.status || self.confirmed || self.learned || self.restamped
     }
 
     /// Whether a node of this kind needs to hear of it: what another of them told, that one tells itself.
@@ -187,6 +190,7 @@ mod tests {
         status: false,
         confirmed: false,
         learned: false,
+        restamped: false,
         heartbeat: false,
     };
     const BEAT: Flags = Flags { heartbeat: true, ..NONE };

@@ -17,6 +17,8 @@ pub enum LocalTouch {
     StatusConfirmed,
     /// A Java server spoke of what was cancelled here, or something was cancelled that is unknown here.
     CancelledBefore,
+    /// What was said of it has another stamp than before.
+    Restamped,
     /// A Java server registered an instance without the override that is set on it here.
     OverrideMissed,
 }

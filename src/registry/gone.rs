@@ -7,8 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::Key;
+use super::first_contact::moved;
 use super::lease::Lease;
-use super::stamp::Stamp;
+use super::stamp::{NodeId, Stamp};
 use crate::clock::Tick;
 
 /// The most that is kept of what went; the oldest goes first.
@@ -164,6 +165,21 @@ impl WhatWent {
         self.blind_order.retain(stands);
     }
 
+    /// Moves the stamps that the node `own` gave while its clock was behind. Returns what they are of.
+    pub(super) fn catch_up(&mut self, own: NodeId, behind: i64) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for (key, gone) in &mut self.by_key {
+            if let Some(floor) = &mut gone.floor
+                && floor.stamp.node == own
+            {
+                floor.stamp = moved(floor.stamp, own, behind);
+                keys.push(key.clone());
+            }
+        }
+        keys.sort();
+        keys
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Gone)> {
         self.by_key.iter()
     }
@@ -188,7 +204,6 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::stamp::NodeId;
 
     const NOW: Tick = Tick(1_000_000);
 

@@ -61,7 +61,7 @@ enum Side {
 impl Registry {
     /// Merges what another node knows of a key.
     pub fn merge(&self, theirs: KeyState, how: How) -> Merged {
-        if let Some(refused) = theirs.stamps().find_map(|stamp| self.stamps.observe(stamp).err()) {
+        if let Some(refused) = theirs.stamps().find_map(|stamp| self.observe(stamp).err()) {
             return Merged::FromTheFuture(refused);
         }
         if how == How::Told && self.renewed_by_word(&theirs) {

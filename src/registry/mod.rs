@@ -9,6 +9,7 @@ mod change_log;
 mod content;
 mod digest;
 mod evict;
+mod first_contact;
 mod follow;
 mod gone;
 mod key_state;
@@ -47,7 +48,7 @@ pub use lease::Lease;
 pub use merge_in::{How, Merged};
 pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
 pub use recent::{Happened, RecentEvent};
-pub use renewals::WINDOW as RENEWAL_WINDOW;
+pub use renewals::SLOT as RENEWAL_SLOT;
 pub use self_preservation::{SelfPreservation, State as SelfPreservationState};
 pub use stamp::{FARTHEST_AHEAD, FromTheFuture, NoStamp, NodeId, Stamp, StampClock};
 pub use state::{App, OverrideView, Registered};
@@ -270,8 +271,8 @@ impl Registry {
         })
     }
 
-    /// Ends a window of renewal accounting; to be called every [`RENEWAL_WINDOW`].
-    pub fn end_renewal_window(&self) {
+    /// Ends a slot of renewal accounting; to be called every [`RENEWAL_SLOT`].
+    pub fn end_renewal_slot(&self) {
         self.renewals.roll();
     }
 

@@ -79,7 +79,7 @@ impl Registry {
             self.following.touch(|| entry.key(), &entry.lease, LocalTouch::StatusConfirmed, origin);
             return StatusChange::Unchanged;
         };
-        let stamp = self.override_stamp(&entry, origin);
+        let stamp = self.override_stamp(&entry, last_dirty, origin);
         let key = Key { app: app.clone(), id: InstanceId::new(id) };
         let entry = Registered { over: Some(Override { value, stamp, last_dirty }), ..entry };
         self.put(&mut guarded, key, entry, ActionType::Modified, origin, Touched::Override, now);
@@ -87,13 +87,14 @@ impl Registry {
     }
 
     /// The stamp of an override that came some way other than from a node of this kind. What a Java server brings was
-    /// said at most 30 seconds ago: its tasks do not live longer.
-    fn override_stamp(&self, entry: &Registered, origin: Origin) -> Stamp {
+    /// said at most 30 seconds ago, since its tasks do not live longer; and after the record, if it knew that one.
+    fn override_stamp(&self, entry: &Registered, last_dirty: Option<i64>, origin: Origin) -> Stamp {
         let now = self.stamps.now();
         if origin.is_local() {
             return now;
         }
-        let replaced = entry.over.map(|over| over.stamp).max(entry.floor.map(|floor| floor.stamp));
+        let known = last_dirty.is_some_and(|dirty| dirty >= entry.record_dirty).then_some(entry.record_stamp);
+        let replaced = entry.over.map(|over| over.stamp).max(entry.floor.map(|floor| floor.stamp)).max(known);
         let above = replaced.map(|stamp| stamp.next(self.stamps.node()));
         now.before(JAVA_TASK_LIFE).max(above.unwrap_or(Stamp::ZERO))
     }

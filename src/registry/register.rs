@@ -160,7 +160,12 @@ impl Registry {
             (Origin::Replica, Some(existing)) if entry.says_the_same(existing) => existing.record_stamp,
             (Origin::Replica, _) => {
                 let said = self.stamps.now().before(entry.lease.interval());
-                above.map_or(said, |above| above.max(said))
+                // A client that says something new has said it after what was set on what it said before.
+                let set = existing
+                    .filter(|existing| entry.record_dirty > existing.record_dirty)
+                    .and_then(|existing| existing.over)
+                    .map(|over| over.stamp.next(self.stamps.node()));
+                said.max(above.unwrap_or(said)).max(set.unwrap_or(said))
             }
             (Origin::Sync, _) => above.unwrap_or(Stamp { node: self.stamps.node(), ..Stamp::ZERO }),
             (Origin::Client | Origin::Operator | Origin::Ours | Origin::Evictor, _) => self.stamps.now(),

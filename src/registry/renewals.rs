@@ -1,6 +1,7 @@
 //! How many renewals a registry expects, and how many it gets.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::lease::Lease;
@@ -9,7 +10,14 @@ use crate::settings::RenewalAccounting;
 /// The length of one accounting window.
 ///
 /// **Compat:** Eureka counts renewals per minute.
-pub const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// A window is looked at again after each of these. By the time that the leases of clients which were cut off are over,
+/// the last minute must show that they are silent: a minute that ended just after the cut would not.
+pub const SLOT: Duration = Duration::from_secs(10);
+
+/// Slots in a window.
+const SLOTS: usize = 6;
 
 /// Expectations are summed in millionths of a renewal, so that a sum of many fractions stays exact.
 const MICRO: u64 = 1_000_000;
@@ -17,23 +25,34 @@ const MICRO: u64 = 1_000_000;
 /// No client is expected to renew more often than this, whatever it says.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The two sides of the self-preservation decision: what is expected per window and what came in the last whole one.
+/// One side of the self-preservation decision: what came in the last minute.
 ///
 /// Counting takes no lock: a renewal is two atomic additions.
+///
+/// **Compat:** Java looks at the last whole minute, and sees only after up to two that clients fell silent; so does
+/// global-interval accounting.
 #[derive(Debug)]
 pub(super) struct Renewals {
     accounting: RenewalAccounting,
-    /// Renewals of the window that runs.
+    /// Renewals of the slot that runs.
     current: AtomicU64,
-    /// Renewals of the last whole window.
+    /// Renewals of the last slots.
+    slots: Mutex<[u64; SLOTS]>,
+    /// Renewals of the last window that counts.
     last: AtomicU64,
-    /// The number of the window that runs, from 1, so that a fresh lease's 0 is another window.
-    window: AtomicU32,
+    /// Slots that are over.
+    over: AtomicU32,
 }
 
 impl Renewals {
     pub(super) fn new(accounting: RenewalAccounting) -> Self {
-        Self { accounting, current: AtomicU64::new(0), last: AtomicU64::new(0), window: AtomicU32::new(1) }
+        Self {
+            accounting,
+            current: AtomicU64::new(0),
+            slots: Mutex::default(),
+            last: AtomicU64::new(0),
+            over: AtomicU32::new(0),
+        }
     }
 
     /// Counts one renewal of `lease`.
@@ -41,7 +60,9 @@ impl Renewals {
     /// A lease counts at most what is expected of it, rounded up: a client that beats ten times too often must not
     /// hide nine that fell silent. **Compat:** Java counts every renewal; so does global-interval accounting.
     pub(super) fn count(&self, lease: &Lease) {
-        let in_window = lease.count_in_window(self.window.load(Ordering::Relaxed));
+        // From 1, so that a fresh lease's 0 is another window.
+        let window = self.over.load(Ordering::Relaxed) / SLOTS as u32 + 1;
+        let in_window = lease.count_in_window(window);
         let counts = match self.accounting {
             RenewalAccounting::PerLease => u64::from(in_window) <= expected_of(lease).div_ceil(MICRO),
             RenewalAccounting::GlobalInterval => true,
@@ -51,20 +72,28 @@ impl Renewals {
         }
     }
 
-    /// Ends the running window.
+    /// Ends the running slot.
     pub(super) fn roll(&self) {
-        self.window.fetch_add(1, Ordering::Relaxed);
-        self.last.store(self.current.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        let over = self.over.fetch_add(1, Ordering::Relaxed) as usize + 1;
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots[over % SLOTS] = self.current.swap(0, Ordering::Relaxed);
+        let counts = match self.accounting {
+            RenewalAccounting::PerLease => over >= SLOTS,
+            RenewalAccounting::GlobalInterval => over.is_multiple_of(SLOTS),
+        };
+        if counts {
+            self.last.store(slots.iter().sum(), Ordering::Relaxed);
+        }
     }
 
-    /// Renewals of the last whole window.
+    /// Renewals of the last minute.
     pub(super) fn last_window(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
 
     /// Whether any window has passed yet.
     pub(super) fn has_whole_window(&self) -> bool {
-        self.window.load(Ordering::Relaxed) > 1
+        self.over.load(Ordering::Relaxed) as usize >= SLOTS
     }
 }
 
@@ -168,21 +197,41 @@ mod tests {
     fn a_chatty_client_counts_no_more_than_is_expected_of_it() {
         let renewals = Renewals::new(RenewalAccounting::PerLease);
         let chatty = lease(30, 90);
-        (0..50).for_each(|_| renewals.count(&chatty));
-        renewals.roll();
-        assert_eq!(renewals.last_window(), 2);
-        (0..50).for_each(|_| renewals.count(&chatty));
-        renewals.roll();
-        assert_eq!(renewals.last_window(), 2, "each window counts anew");
+        for slot in 1..=30 {
+            (0..50).for_each(|_| renewals.count(&chatty));
+            renewals.roll();
+            assert_eq!(renewals.last_window(), if slot < SLOTS { 0 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn that_clients_fell_silent_shows_ten_seconds_later_and_not_a_minute() {
+        let renewals = Renewals::new(RenewalAccounting::PerLease);
+        let leases: Vec<Lease> = (0..60).map(|_| lease(30, 90)).collect();
+        let slot = |n: usize, of: &[Lease]| {
+            let beats = of.iter().enumerate().filter(|(client, _)| client % 3 == n % 3);
+            beats.for_each(|(_, lease)| renewals.count(lease));
+            renewals.roll();
+            renewals.last_window()
+        };
+        assert_eq!((0..12).map(|n| slot(n, &leases)).last(), Some(120));
+        assert_eq!([12, 13, 14].map(|n| slot(n, &leases[..30])), [110, 100, 90]);
     }
 
     #[test]
     fn global_interval_accounting_counts_as_java_does() {
         let renewals = Renewals::new(RenewalAccounting::GlobalInterval);
         let chatty = lease(30, 90);
-        (0..50).for_each(|_| renewals.count(&chatty));
+        for slot in 1..=12 {
+            (0..5).for_each(|_| renewals.count(&chatty));
+            renewals.roll();
+            assert_eq!(renewals.last_window(), if slot < 6 { 0 } else { 30 });
+        }
+        renewals.count(&chatty);
+        (0..5).for_each(|_| renewals.roll());
+        assert_eq!(renewals.last_window(), 30, "until the minute is over");
         renewals.roll();
-        assert_eq!(renewals.last_window(), 50);
+        assert_eq!(renewals.last_window(), 1);
 
         let mut expected = Expectation::new(RenewalAccounting::GlobalInterval, 0, 30);
         expected.add(&chatty);

@@ -53,6 +53,12 @@ impl Stamp {
         }
     }
 
+    /// This stamp as its clock would have given it, had it been ahead by so many milliseconds.
+    #[must_use]
+    pub(super) fn shifted(self, millis: i64) -> Self {
+        Self { millis: self.millis.saturating_add(millis), ..self }
+    }
+
     /// This stamp moved into the past.
     #[must_use]
     pub fn before(self, by: Duration) -> Self {
@@ -111,6 +117,8 @@ pub struct StampClock {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Whether any other clock was seen.
+    met: bool,
     offset: i64,
     last: (i64, u32),
 }
@@ -141,11 +149,12 @@ impl StampClock {
         Stamp { millis: state.last.0, count: state.last.1, node: self.node }
     }
 
-    /// Takes notice of a stamp that another node gave: from now on this clock gives greater ones.
+    /// Takes notice of a stamp that another node gave: from now on this clock gives greater ones. Of the first one ever,
+    /// returns how many milliseconds this clock was behind.
     ///
     /// # Errors
     /// If it is more than [`FARTHEST_AHEAD`]; it is not taken notice of then.
-    pub fn observe(&self, seen: Stamp) -> Result<(), FromTheFuture> {
+    pub(super) fn observe(&self, seen: Stamp) -> Result<i64, FromTheFuture> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let ahead_ms = seen.millis.saturating_sub(self.physical(&state));
         if u128::try_from(ahead_ms).is_ok_and(|ahead| ahead > FARTHEST_AHEAD.as_millis()) {
@@ -153,7 +162,9 @@ impl StampClock {
         }
         state.offset = state.offset.saturating_add(ahead_ms.max(0));
         state.last = state.last.max((seen.millis, seen.count));
-        Ok(())
+        // This node may be in its own list of peers, and answer itself.
+        let first = seen.node != self.node && !std::mem::replace(&mut state.met, true);
+        Ok(if first { ahead_ms.max(0) } else { 0 })
     }
 
     fn physical(&self, state: &State) -> i64 {
@@ -211,7 +222,8 @@ mod tests {
         let at = |millis| Stamp { millis, count: 0, node: NodeId(2) };
         assert_eq!(stamps.observe(at(1001 + day)), Err(FromTheFuture { ahead_ms: day + 1 }));
         assert_eq!(stamps.now().millis, 1000);
-        assert_eq!(stamps.observe(at(1000 + day)), Ok(()));
+        assert_eq!(stamps.observe(at(1000 + day)), Ok(day));
+        assert_eq!(stamps.observe(at(1500 + day)), Ok(0), "only the first one tells how far it was behind");
     }
 
     proptest! {

@@ -14,10 +14,19 @@ use tokio::time::{Instant, sleep};
 
 use crate::net::{Link, Net};
 
-/// How often a client beats.
-pub(crate) const BEAT: Duration = Duration::from_secs(2);
-/// How long its lease lives.
-pub(crate) const LEASE: Duration = Duration::from_secs(6);
+/// How often a client beats, and how long its lease lives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) beat: Duration,
+    pub(crate) lease: Duration,
+}
+
+impl Times {
+    /// Of most histories: short, so that much happens in little time.
+    pub(crate) const SHORT: Self = Self { beat: Duration::from_secs(2), lease: Duration::from_secs(6) };
+    /// Eureka's.
+    pub(crate) const USUAL: Self = Self { beat: Duration::from_secs(30), lease: Duration::from_secs(90) };
+}
 
 /// What a client has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +44,7 @@ pub(crate) struct Client {
     servers: Vec<String>,
     /// Whether a balancer sends each of its calls to another server.
     balanced: bool,
+    pub(crate) times: Times,
     link: Arc<Link>,
     inner: Mutex<Inner>,
 }
@@ -49,10 +59,19 @@ struct Inner {
     chance: SmallRng,
     /// Heartbeats that were answered 404.
     not_found: u64,
+    /// When a server last took its word, and which.
+    heard: Option<(Instant, usize)>,
 }
 
 impl Client {
-    pub(crate) fn new(net: &Net, id: String, servers: &[String], balanced: bool, seed: u64) -> Arc<Self> {
+    pub(crate) fn new(
+        net: &Net,
+        id: String,
+        servers: &[String],
+        balanced: bool,
+        times: Times,
+        seed: u64,
+    ) -> Arc<Self> {
         let mut chance = SmallRng::seed_from_u64(seed);
         let inner = Inner {
             life: Life::Gone { since: Instant::now() },
@@ -61,9 +80,10 @@ impl Client {
             server: chance.random_range(0..servers.len()),
             chance,
             not_found: 0,
+            heard: None,
         };
         let link = net.link("client");
-        Arc::new(Self { id, servers: servers.to_vec(), balanced, link, inner: Mutex::new(inner) })
+        Arc::new(Self { id, servers: servers.to_vec(), balanced, times, link, inner: Mutex::new(inner) })
     }
 
     pub(crate) fn life(&self) -> Life {
@@ -72,6 +92,12 @@ impl Client {
 
     pub(crate) fn not_found(&self) -> u64 {
         self.inner().not_found
+    }
+
+    /// When a server last took its word, and which.
+    pub(crate) fn heard(&self) -> Option<(Instant, &str)> {
+        let (at, server) = self.inner().heard?;
+        Some((at, &self.servers[server]))
     }
 
     /// It can reach nobody, or can again.
@@ -104,11 +130,12 @@ impl Client {
 
     /// Beats for ever.
     pub(crate) async fn run(self: Arc<Self>) {
-        let first = self.inner().chance.random_range(0..2000);
+        let most = u64::try_from(self.times.beat.as_millis()).unwrap();
+        let first = self.inner().chance.random_range(0..most);
         sleep(Duration::from_millis(first)).await;
         loop {
             self.beat().await;
-            sleep(BEAT).await;
+            sleep(self.times.beat).await;
         }
     }
 
@@ -137,7 +164,8 @@ impl Client {
             "instanceId": self.id, "hostName": "h", "app": "SIM", "ipAddr": "10.0.0.1", "status": status,
             "vipAddress": "sim", "port": {"$": 80, "@enabled": "true"},
             "dataCenterInfo": {"@class": "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name": "MyOwn"},
-            "leaseInfo": {"renewalIntervalInSecs": BEAT.as_secs(), "durationInSecs": LEASE.as_secs()},
+            "leaseInfo": {"renewalIntervalInSecs": self.times.beat.as_secs(),
+                "durationInSecs": self.times.lease.as_secs()},
             "lastDirtyTimestamp": dirty.to_string(), "metadata": {"said": dirty.to_string()}}});
         let code = self.call(Method::POST, "apps/SIM", Bytes::from(body.to_string())).await;
         let mut inner = self.inner();
@@ -155,6 +183,8 @@ impl Client {
             }
             self.servers[inner.server].clone()
         };
+        let asked = self.inner().server;
+        let renews = method != Method::DELETE;
         let request = Request::builder()
             .method(method)
             .uri(format!("http://{server}/eureka/{path}"))
@@ -164,6 +194,9 @@ impl Client {
             .unwrap();
         let code = self.link.send(request).await.ok().map(|response| response.status());
         let code = code.filter(|code| !code.is_server_error());
+        if renews && code.is_some_and(|code| code.is_success()) {
+            self.inner().heard = Some((Instant::now(), asked));
+        }
         if code.is_none() {
             let mut inner = self.inner();
             inner.server = (inner.server + 1) % self.servers.len();

@@ -38,8 +38,7 @@ pub(crate) fn run(plan: Plan) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(async move {
         let mut world = World::start(plan).await;
-        world.trouble(TROUBLE).await;
-        let broken = after_trouble(&mut world).await.err();
+        let broken = unless_broken(&mut world).await.err();
         let coverage = Coverage::of(&world);
         let (hash, history) = (world.net.hash(), world.history().to_owned());
         world.end().await;
@@ -47,7 +46,8 @@ pub(crate) fn run(plan: Plan) -> Outcome {
     })
 }
 
-async fn after_trouble(world: &mut World) -> Result<(), Broken> {
+async fn unless_broken(world: &mut World) -> Result<(), Broken> {
+    world.trouble(TROUBLE).await?;
     sleep(SETTLED).await;
     invariants::agreement::check(world)?;
     world.peace(PEACE).await;
@@ -128,7 +128,9 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 fn clusters_agree_and_lose_nobody_whatever_goes_wrong() {
     if let Some(seed) = number("SIM_SEED") {
-        let log = tracing_subscriber::fmt().with_env_filter("info,eurekad::peers=debug").with_ansi(false);
+        let log = tracing_subscriber::fmt()
+            .with_env_filter("info,eurekad::peers=debug,eurekad::registry=trace")
+            .with_ansi(false);
         log.with_timer(VirtualTime::default()).init();
         let outcome = run(Plan::of(seed));
         println!("{}\n{:?}", outcome.history, outcome.coverage);

@@ -2,10 +2,10 @@
 
 mod recorded;
 mod sending;
+mod statuses;
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,13 +16,14 @@ use axum::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
-use eurekad::peers::{Failure, Resolve, Transport, TransportError};
+use eurekad::peers::{Failure, Transport, TransportError};
 use eurekad::settings::{from_arguments, split_arguments};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::java::Java;
+use crate::nodes::NoNames;
 
 const EPOCH: i64 = 1_750_000_000_000;
 
@@ -44,16 +45,6 @@ impl Transport for Wires {
             let (parts, body) = answer.into_parts();
             Ok(Response::from_parts(parts, body.collect().await.unwrap().to_bytes()))
         })
-    }
-}
-
-impl Resolve for Wires {
-    fn addresses<'a>(
-        &'a self,
-        _: &'a str,
-        _: u16,
-    ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
-        Box::pin(async { Err(std::io::Error::other("no names here")) })
     }
 }
 
@@ -90,8 +81,9 @@ impl Wires {
         ];
         let (dotted, _) = split_arguments(arguments);
         let transport = Arc::new(self.clone());
-        let resolver = Arc::clone(&transport);
-        let env = Env { clock: Clock::simulated(EPOCH), seed: 7, transport, resolver };
+        let resolver = Arc::new(NoNames);
+        let env =
+            Env { clock: Clock::simulated(EPOCH), seed: 7, transport, resolver, freezer: Arc::default() };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         self.place(host, node.router());
         node.boot().await;

@@ -17,4 +17,5 @@ mod java;
 mod java_tests;
 mod net;
 mod nodes;
+mod silence;
 mod world;

@@ -137,7 +137,8 @@ impl Net {
         }
         let lost = cut(&state, from, to) || state.chance.random_range(0..100) < loss;
         let answer_lost = cut(&state, to, from) || state.chance.random_range(0..100) < loss;
-        let twice = state.chance.random_range(0..100) < twice;
+        // What a client sends twice it means twice.
+        let twice = state.chance.random_range(0..100) < twice && from != "client";
         let again = twice.then(|| Duration::from_millis(state.chance.random_range(1..3000)));
         state.counts.lost += u64::from(lost) + u64::from(answer_lost);
         state.counts.twice += u64::from(twice);

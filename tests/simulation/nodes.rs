@@ -9,6 +9,8 @@ use eurekad::peers::{LookUp, Resolve, Transport};
 use eurekad::registry::Scope;
 use eurekad::settings::{from_arguments, split_arguments};
 
+use tokio::time::Instant;
+
 use crate::net::Net;
 
 /// What a node shows of an instance, or what it should.
@@ -23,7 +25,7 @@ pub(crate) struct Shown {
 
 /// Names are not used here.
 #[derive(Debug)]
-struct NoNames;
+pub(crate) struct NoNames;
 
 impl Resolve for NoNames {
     fn addresses<'a>(&'a self, _: &'a str, _: u16) -> LookUp<'a, Vec<std::net::SocketAddr>> {
@@ -43,6 +45,8 @@ pub(crate) struct Place {
     settings: Vec<String>,
     clock: Clock,
     pub(crate) running: Option<Running>,
+    /// When the process that runs here was started.
+    pub(crate) started: Option<Instant>,
     starts: u64,
     seed: u64,
 }
@@ -56,12 +60,13 @@ pub(crate) struct Running {
 impl Place {
     pub(crate) fn new(net: &Net, host: &str, settings: &[String], clock: Clock, seed: u64) -> Self {
         let (host, settings) = (host.to_owned(), settings.to_vec());
-        Self { host, net: net.clone(), settings, clock, running: None, starts: 0, seed }
+        Self { host, net: net.clone(), settings, clock, running: None, started: None, starts: 0, seed }
     }
 
     /// Starts a process here.
     pub(crate) fn start(&mut self) {
         self.starts += 1;
+        self.started = Some(Instant::now());
         let freezer = Arc::new(Freezer::default());
         let (dotted, _) = split_arguments(self.settings.iter().cloned());
         let env = Env {

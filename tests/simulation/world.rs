@@ -13,7 +13,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, Life};
+use crate::client::{Client, Life, Times};
+use crate::invariants::{self, Broken};
 use crate::net::{Net, Weather};
 use crate::nodes::{Place, Shown};
 
@@ -32,6 +33,7 @@ pub(crate) struct Plan {
     /// Whether the nodes' wall clocks disagree from the beginning.
     pub(crate) skewed: bool,
     pub(crate) clients: usize,
+    pub(crate) times: Times,
 }
 
 impl Plan {
@@ -43,6 +45,7 @@ impl Plan {
             balanced: chance.random_range(0..3) == 0,
             skewed: chance.random_range(0..3) == 0,
             clients: chance.random_range(4..9),
+            times: Times::SHORT,
         }
     }
 }
@@ -92,11 +95,12 @@ impl World {
         let hosts = ["a:1", "b:1", "c:1"];
         let urls: Vec<String> = hosts.iter().map(|host| format!("http://{host}/eureka/")).collect();
         let repair = if plan.repair { 10_000 } else { 0 };
+        let eviction = plan.times.beat.as_millis() / 2;
         let settings = [
             format!("--eureka.client.service-url.default-zone={}", urls.join(",")),
             "--eureka.client.register-with-eureka=false".to_owned(),
             "--eureka.server.use-read-only-response-cache=false".to_owned(),
-            "--eureka.server.eviction-interval-timer-in-ms=1000".to_owned(),
+            format!("--eureka.server.eviction-interval-timer-in-ms={eviction}"),
             "--eureka.server.peer-node-connect-timeout-ms=300".to_owned(),
             "--eureka.server.peer-node-read-timeout-ms=900".to_owned(),
             "--eurekad.replication.contact-interval-ms=1000".to_owned(),
@@ -115,7 +119,9 @@ impl World {
         sleep(Duration::from_secs(2)).await;
         let servers: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
         let clients: Vec<Arc<Client>> = (0..plan.clients)
-            .map(|n| Client::new(&net, format!("i-{n}"), &servers, plan.balanced, chance.random()))
+            .map(|n| {
+                Client::new(&net, format!("i-{n}"), &servers, plan.balanced, plan.times, chance.random())
+            })
             .collect();
         let now = Instant::now();
         let mut world = Self {
@@ -151,7 +157,7 @@ impl World {
     }
 
     /// A while of clients and operators doing what they do, while things go wrong.
-    pub(crate) async fn trouble(&mut self, during: Duration) {
+    pub(crate) async fn trouble(&mut self, during: Duration) -> Result<(), Broken> {
         let end = Instant::now() + during;
         while Instant::now() < end {
             self.recover().await;
@@ -163,6 +169,7 @@ impl World {
             for _ in 0..self.chance.random_range(1..10) {
                 sleep(Duration::from_millis(250)).await;
                 self.doubt_overrides();
+                invariants::always(self)?;
             }
         }
         self.net.heal();
@@ -172,6 +179,7 @@ impl World {
             sleep(Duration::from_millis(500)).await;
             self.recover().await;
         }
+        Ok(())
     }
 
     /// Where a lease has ended in the trouble, its override has ended too: nothing can be said of it any more.
@@ -280,7 +288,7 @@ impl World {
         }
     }
 
-    fn is_out(&self, n: usize) -> bool {
+    pub(crate) fn is_out(&self, n: usize) -> bool {
         let listed = |list: &[(usize, Instant)]| list.iter().any(|(at, _)| *at == n);
         listed(&self.down) || listed(&self.frozen)
     }

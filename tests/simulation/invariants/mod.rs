@@ -2,6 +2,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod flapping;
+pub(crate) mod heard;
 pub(crate) mod overrides;
 pub(crate) mod quiet;
 pub(crate) mod repair;
@@ -17,9 +18,15 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    fn new<T>(invariant: &'static str, why: impl Into<String>) -> Result<T, Self> {
+    pub(crate) fn new<T>(invariant: &'static str, why: impl Into<String>) -> Result<T, Self> {
         Err(Self { invariant, why: why.into() })
     }
+}
+
+/// What holds all the time, whatever goes wrong.
+pub(crate) fn always(world: &World) -> Result<(), Broken> {
+    heard::look(world)?;
+    resurrection::look(world)
 }
 
 /// The invariants of a time in which nothing goes wrong and nobody acts.
