@@ -69,7 +69,7 @@ impl Registered {
             let form = Form { format: Format::Json, detail: Detail::Full };
             let mut hash = Fnv::default();
             hash.write(&encode::instance(form, Shown::from(&record)));
-            hash.write(describe(self.over.as_ref()).as_bytes());
+            hash.write(describe(self.over.as_ref(), self.override_is_newer()).as_bytes());
             hash.0
         })
     }
@@ -84,13 +84,15 @@ impl Registered {
 
 /// A removed override that the client has answered is as good as none, but not for an older one that comes late: it is
 /// compared too.
-fn describe(over: Option<&Override>) -> String {
+fn describe(over: Option<&Override>, is_newer: bool) -> String {
     let Some(over) = over else { return String::new() };
     let word = match over.value {
         OverrideValue::Set(status) => format!("set {status}"),
         OverrideValue::Cleared(status) => format!("cleared {status}"),
     };
-    format!("{word} {:?}", over.last_dirty)
+    // Two nodes may have stamped the same record from a Java server: what is shown depends on which of the two is newer.
+    let order = if is_newer { "after" } else { "before" };
+    format!("{word} {:?} {order}", over.last_dirty)
 }
 
 impl Registry {

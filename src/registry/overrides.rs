@@ -13,7 +13,7 @@ use super::status::{Override, OverrideValue};
 use super::{Key, Origin, Registry, Touched};
 
 /// No replication task of a Java server is older when it is sent.
-const JAVA_TASK_LIFE: Duration = Duration::from_secs(30);
+pub(super) const JAVA_TASK_LIFE: Duration = Duration::from_secs(30);
 
 impl Registry {
     /// Sets an instance's status from outside.

@@ -9,6 +9,7 @@ use eurekad_wire::{
 use super::follow::LocalTouch;
 use super::gone::{Covered, Floor};
 use super::outcome::Registration;
+use super::overrides::JAVA_TASK_LIFE;
 use super::stamp::Stamp;
 use super::state::Registered;
 use super::status::{self, Existing, Override, OverrideValue};
@@ -128,12 +129,16 @@ impl Registry {
             floor,
             digest: OnceLock::new(),
         };
-        // A removed override has done its work once the client speaks: here, or through a peer with a newer record. What
-        // a peer says of the same record is older than the removal.
+        // A removed override has done its work once the client speaks: here, or through a Java server with a newer record.
+        // What one says of the same record may be older than the removal, but not for longer than its messages live.
+        let may_be_older = |over: Override| {
+            over.stamp > self.stamps.now().before(entry.lease.interval().max(JAVA_TASK_LIFE))
+        };
         if let Some(existing) = existing
             && existing.is_cleared()
             && !origin.is_local()
             && record_dirty <= existing.record_dirty
+            && existing.over.is_some_and(may_be_older)
         {
             (entry.own_status, entry.record_stamp) = (existing.own_status, existing.record_stamp);
             return entry;

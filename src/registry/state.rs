@@ -159,6 +159,7 @@ impl Instances {
         let app = self.apps.get_mut(&key.app).map(Arc::make_mut);
         if let Some(entry) = app.and_then(|app| app.instances.get_mut(&key.id)) {
             (entry.record_stamp, entry.over, entry.floor) = (record, over, floor);
+            entry.digest = OnceLock::new();
         }
     }
 

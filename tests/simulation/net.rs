@@ -22,6 +22,9 @@ use tokio::time::{Instant, sleep, timeout};
 /// After so long a sender gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(1000);
 
+/// Where a Java server is, if there is one.
+pub(crate) const JAVA: &str = "j:1";
+
 /// How bad the network is at the moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weather {
@@ -137,8 +140,9 @@ impl Net {
         }
         let lost = cut(&state, from, to) || state.chance.random_range(0..100) < loss;
         let answer_lost = cut(&state, to, from) || state.chance.random_range(0..100) < loss;
-        // What a client sends twice it means twice.
-        let twice = state.chance.random_range(0..100) < twice && from != "client";
+        // What a client sends twice it means twice; and Java's messages are not made to arrive twice.
+        let once = [from, to].iter().any(|host| ["client", JAVA].contains(host));
+        let twice = state.chance.random_range(0..100) < twice && !once;
         let again = twice.then(|| Duration::from_millis(state.chance.random_range(1..3000)));
         state.counts.lost += u64::from(lost) + u64::from(answer_lost);
         state.counts.twice += u64::from(twice);
@@ -146,9 +150,19 @@ impl Net {
     }
 
     /// Hands a request over, once its host is not frozen.
-    async fn deliver(&self, from: &str, to: &str, request: Request<Bytes>) -> Option<Response<Bytes>> {
+    async fn deliver(
+        &self,
+        from: &str,
+        to: &str,
+        request: Request<Bytes>,
+        given_up: impl Fn() -> bool,
+    ) -> Option<Response<Bytes>> {
         let freezer = Arc::clone(&self.state().hosts.get(to)?.freezer);
         freezer.until(false).await;
+        // What a client gave up on is not delivered late: it may say the opposite of what it has said elsewhere since.
+        if from == "client" && given_up() {
+            return None;
+        }
         let router = self.state().hosts.get(to)?.router.clone();
         let (parts, body) = request.into_parts();
         {
@@ -203,14 +217,14 @@ impl Link {
             let (net, from, to, request) = (self.net.clone(), self.from.clone(), to.clone(), request.clone());
             tokio::spawn(async move {
                 sleep(again).await;
-                net.deliver(&from, &to, request).await;
+                net.deliver(&from, &to, request, || false).await;
             });
         }
         // Who gives up does not take back what is on its way.
         let (answers, answer) = oneshot::channel();
         let (net, from) = (self.net.clone(), self.from.clone());
         tokio::spawn(async move {
-            let response = net.deliver(&from, &to, request).await;
+            let response = net.deliver(&from, &to, request, || answers.is_closed()).await;
             drop(answers.send(response));
         });
         let rest = PATIENCE.saturating_sub(started.elapsed());

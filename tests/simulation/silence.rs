@@ -20,7 +20,13 @@ const SEEDS: u64 = 60;
 
 fn plan(seed: u64) -> Plan {
     let mut chance = SmallRng::seed_from_u64(seed);
-    Plan { clients: chance.random_range(12..20), times: Times::USUAL, skewed: false, ..Plan::of(seed) }
+    Plan {
+        clients: chance.random_range(12..20),
+        times: Times::USUAL,
+        skewed: false,
+        java: false,
+        ..Plan::of(seed)
+    }
 }
 
 async fn history(world: &mut World, seed: u64) -> Result<(), Broken> {

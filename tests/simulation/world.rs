@@ -15,7 +15,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::client::{Client, Life, Times};
 use crate::invariants::{self, Broken};
-use crate::net::{Net, Weather};
+use crate::java::Java;
+use crate::net::{JAVA, Net, Weather};
 use crate::nodes::{Place, Shown};
 
 const EPOCH: i64 = 1_750_000_000_000;
@@ -34,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) skewed: bool,
     pub(crate) clients: usize,
     pub(crate) times: Times,
+    /// Whether a Java server is among the peers.
+    pub(crate) java: bool,
 }
 
 impl Plan {
@@ -46,6 +49,7 @@ impl Plan {
             skewed: chance.random_range(0..3) == 0,
             clients: chance.random_range(4..9),
             times: Times::SHORT,
+            java: !seed.is_multiple_of(3) && chance.random_range(0..3) == 0,
         }
     }
 }
@@ -75,6 +79,7 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) net: Net,
     pub(crate) places: Vec<Place>,
+    pub(crate) java: Option<Arc<Java>>,
     pub(crate) clients: Vec<Arc<Client>>,
     pub(crate) overrides: BTreeMap<String, SetStatus>,
     pub(crate) happened: Happened,
@@ -93,7 +98,9 @@ impl World {
         let mut chance = SmallRng::seed_from_u64(plan.seed);
         let net = Net::new(chance.random());
         let hosts = ["a:1", "b:1", "c:1"];
-        let urls: Vec<String> = hosts.iter().map(|host| format!("http://{host}/eureka/")).collect();
+        let ours: Vec<String> = hosts.iter().map(|host| format!("http://{host}/eureka/")).collect();
+        let mut urls = ours.clone();
+        urls.extend(plan.java.then(|| format!("http://{JAVA}/eureka/")));
         let repair = if plan.repair { 10_000 } else { 0 };
         let eviction = plan.times.beat.as_millis() / 2;
         let settings = [
@@ -115,9 +122,18 @@ impl World {
                 Place::new(&net, host, &settings, clock, chance.random())
             })
             .collect();
+        let java = plan.java.then(|| {
+            let link: Arc<dyn Transport> = net.link(JAVA);
+            let java = Java::new(ours, link, Clock::simulated(EPOCH));
+            net.place(JAVA, java.router(), &Arc::default());
+            let boots = Arc::clone(&java);
+            tokio::spawn(async move { boots.boot().await });
+            java
+        });
         places.iter_mut().for_each(Place::start);
         sleep(Duration::from_secs(2)).await;
-        let servers: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let servers = hosts.iter().copied().chain(plan.java.then_some(JAVA));
+        let servers: Vec<String> = servers.map(str::to_owned).collect();
         let clients: Vec<Arc<Client>> = (0..plan.clients)
             .map(|n| {
                 Client::new(&net, format!("i-{n}"), &servers, plan.balanced, plan.times, chance.random())
@@ -128,6 +144,7 @@ impl World {
             plan,
             net,
             places,
+            java,
             clients,
             overrides: BTreeMap::new(),
             happened: Happened::default(),
@@ -230,7 +247,13 @@ impl World {
         self.troubled_until = Instant::now() + Duration::from_secs(3600);
         let n = self.chance.random_range(0..self.places.len());
         let other = (n + self.chance.random_range(1..self.places.len())) % self.places.len();
-        let (host, to) = (self.places[n].host.clone(), self.places[other].host.clone());
+        let (mut host, mut to) = (self.places[n].host.clone(), self.places[other].host.clone());
+        if self.plan.java && self.chance.random_range(0..3) == 0 {
+            to = JAVA.to_owned();
+            if self.chance.random_range(0..2) == 0 {
+                std::mem::swap(&mut host, &mut to);
+            }
+        }
         match self.chance.random_range(0..9) {
             0 => {
                 self.net.cut(&host, &to);
@@ -238,7 +261,7 @@ impl World {
                 self.note(&format!("cut {host} to {to}"));
             }
             1 => {
-                for other in ["a:1", "b:1", "c:1"].into_iter().filter(|other| *other != host) {
+                for other in ["a:1", "b:1", "c:1", JAVA].into_iter().filter(|other| *other != host) {
                     self.net.cut(&host, other);
                     self.net.cut(other, &host);
                 }
@@ -259,6 +282,7 @@ impl World {
                 self.note(&format!("{weather:?}"));
             }
             5 if !self.is_out(n) => {
+                let host = self.places[n].host.clone();
                 let secs = self.chance.random_range(1..10);
                 self.places[n].freeze(true);
                 self.frozen.push((n, Instant::now() + Duration::from_secs(secs)));
@@ -266,6 +290,7 @@ impl World {
                 self.note(&format!("{host} freezes for {secs} s"));
             }
             6 if !self.is_out(n) && self.plan.repair => {
+                let host = self.places[n].host.clone();
                 let secs = self.chance.random_range(0..12);
                 self.places[n].stop(false).await;
                 self.down.push((n, Instant::now() + Duration::from_secs(secs)));
@@ -273,12 +298,14 @@ impl World {
                 self.note(&format!("{host} dies for {secs} s"));
             }
             7 if !self.is_out(n) && self.plan.repair => {
+                let host = self.places[n].host.clone();
                 self.note(&format!("{host} stops in good order"));
                 self.places[n].stop(true).await;
                 self.down.push((n, Instant::now() + Duration::from_secs(1)));
                 self.happened.restarts_in_order += 1;
             }
             8 => {
+                let host = self.places[n].host.clone();
                 let millis = self.chance.random_range(-3_600_000..3_600_000);
                 self.places[n].step(millis);
                 self.happened.steps += 1;
@@ -384,6 +411,9 @@ impl World {
     pub(crate) async fn end(mut self) {
         for place in &mut self.places {
             place.stop(false).await;
+        }
+        if let Some(java) = self.java {
+            java.kill();
         }
     }
 }

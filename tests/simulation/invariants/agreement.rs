@@ -1,5 +1,7 @@
 //! Nodes agree with each other, and with what the clients said last.
 
+use std::collections::BTreeSet;
+
 use super::Broken;
 use crate::world::World;
 
@@ -25,6 +27,28 @@ pub(crate) fn check(world: &World) -> Result<(), Broken> {
         if shows.over.is_empty() && shows.status != *own && *own != "UP" && !world.overrides.contains_key(id)
         {
             return Broken::new(NAME, format!("{id} said {own}, nodes show {shows:?}"));
+        }
+    }
+    agrees_with_java(world)
+}
+
+/// A Java server is there too: it has the same instances, as their clients said them last. Overrides it may have missed
+/// for good: what it is not told within 30 s, or loses, nobody tells it again.
+fn agrees_with_java(world: &World) -> Result<(), Broken> {
+    let Some(java) = &world.java else { return Ok(()) };
+    let shows = java.shows();
+    let here: BTreeSet<&String> = shows.keys().map(|(_, id)| id).collect();
+    let truth = world.truth();
+    let there: BTreeSet<&String> = truth.keys().collect();
+    if here != there {
+        return Broken::new(NAME, format!("the Java server shows {here:?}, and these run: {there:?}"));
+    }
+    for ((_, id), (status, _, dirty)) in &shows {
+        let (said, own) = truth[id];
+        // A status call may have brought a greater timestamp.
+        if *dirty < said || (!world.overrides.contains_key(id) && status != own) {
+            let words = format!("{id} said {own} {said}, the Java server shows {status} {dirty}");
+            return Broken::new(NAME, words);
         }
     }
     Ok(())
