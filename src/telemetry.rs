@@ -90,6 +90,8 @@ pub struct PeerMetrics {
     pub repaired: Counter,
     /// Keys that a comparison put right though nothing was known to be lost: a fault.
     pub repaired_unexplained: Counter,
+    /// Senders that panicked and were started again.
+    pub senders_restarted: Counter,
     /// Leases that another node had heard of just before they were to be evicted.
     pub saved: Counter,
 }
@@ -133,6 +135,11 @@ impl Metrics {
             "peer_repaired_unexplained",
             "Keys put right by a comparison without a known loss: a fault, please report it",
             &peers.repaired_unexplained,
+        );
+        counter(
+            "peer_senders_restarted",
+            "Senders that panicked and were started again: a fault, please report it",
+            &peers.senders_restarted,
         );
         counter("leases_saved", "Leases that a peer had heard of just before their eviction", &peers.saved);
         names.register_with_unit(

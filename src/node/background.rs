@@ -215,7 +215,10 @@ impl Node {
 /// Reads the list of peers and starts a sender for each that is new.
 async fn read_peers(peers: &PeerEurekaNodes, tasks: &Tasks, chance: &mut SmallRng) {
     for node in peers.refresh().await {
-        tasks.spawn("replication-sender", node.sender(SmallRng::seed_from_u64(chance.random())));
+        let (restarts, mut chance) = (peers.restarts(), SmallRng::seed_from_u64(chance.random()));
+        tasks.spawn_restarted("replication-sender", restarts, move || {
+            Arc::clone(&node).sender(SmallRng::seed_from_u64(chance.random()))
+        });
     }
 }
 

@@ -2,11 +2,16 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
+use prometheus_client::metrics::counter::Counter;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::freezer::Freezer;
+
+/// Between a panic and the next start, so that one that panics at once does not fill the log.
+const BEFORE_A_RESTART: Duration = Duration::from_secs(1);
 
 /// The background tasks of one node.
 #[derive(Debug, Clone)]
@@ -47,6 +52,36 @@ impl Tasks {
                 failed.cancel();
                 stop.cancel();
                 tracing::error!(task = name, "a background task panicked; stopping");
+            }
+        });
+    }
+
+    /// Runs a task that is started again if it panics: where one may fail without the node, its work must go on.
+    pub(super) fn spawn_restarted<F>(
+        &self,
+        name: &'static str,
+        restarts: Counter,
+        mut work: impl FnMut() -> F + Send + 'static,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let freezer = Arc::clone(&self.freezer);
+        self.spawn(name, async move {
+            loop {
+                let (freezer, work) = (Arc::clone(&freezer), work());
+                // Dropped when the node ends, this handle ends the task with it.
+                let task = AbortOnDropHandle::new(tokio::spawn(async move { freezer.run(work).await }));
+                match task.await {
+                    Err(e) if e.is_panic() => {
+                        restarts.inc();
+                        tracing::error!(
+                            task = name,
+                            "a background task panicked; it is started again: please report this"
+                        );
+                        tokio::time::sleep(BEFORE_A_RESTART).await;
+                    }
+                    Ok(()) | Err(_) => return,
+                }
             }
         });
     }

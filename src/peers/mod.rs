@@ -32,6 +32,7 @@ pub mod protocol;
 mod queue;
 mod repair;
 mod resolve;
+mod strangers;
 mod sync;
 mod to_java;
 mod to_ours;

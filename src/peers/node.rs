@@ -67,8 +67,8 @@ pub struct PeerEurekaNode {
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) queue: Queue,
-    /// Keys of the batch that is being sent.
-    pub(super) on_their_way: usize,
+    /// The batch that is being sent.
+    pub(super) on_their_way: Vec<(Key, Flags)>,
     pub(super) kind: PeerKind,
     pub(super) state: Option<PeerState>,
     pub(super) compared: Option<LastCompared>,
@@ -101,7 +101,7 @@ pub(super) struct Inner {
 impl Inner {
     /// Keys that the peer has not taken yet.
     pub(super) fn waiting(&self) -> usize {
-        self.queue.len() + self.on_their_way + self.trouble.iter().map(Vec::len).sum::<usize>()
+        self.queue.len() + self.on_their_way.len() + self.trouble.iter().map(Vec::len).sum::<usize>()
     }
 
     fn due_in(&self, now: Tick) -> Option<Duration> {
@@ -113,7 +113,7 @@ impl PeerEurekaNode {
     pub(super) fn new(url: PeerUrl, wiring: Wiring) -> Self {
         let inner = Inner {
             queue: Queue::new(wiring.settings.queue_capacity, wiring.settings.linger),
-            on_their_way: 0,
+            on_their_way: Vec::new(),
             kind: PeerKind::Unknown,
             state: None,
             compared: None,
@@ -207,6 +207,12 @@ impl PeerEurekaNode {
 
     async fn run(&self, mut chance: SmallRng) {
         let mut backoff = Backoff::default();
+        {
+            // What a sender before this one was about to send, when it panicked.
+            let mut inner = self.inner();
+            let left = std::mem::take(&mut inner.on_their_way);
+            inner.queue.put_back(left, self.wiring.clock.tick());
+        }
         loop {
             if self.kind() == PeerKind::Unknown {
                 self.introduce(&mut backoff, &mut chance).await;
@@ -276,11 +282,11 @@ impl PeerEurekaNode {
             let mut inner = self.inner();
             let most = if to_ours { MOST_KEYS } else { MOST_ITEMS };
             let taken = inner.trouble.pop_front().unwrap_or_else(|| inner.queue.take(most));
-            inner.on_their_way = taken.len();
+            inner.on_their_way.clone_from(&taken);
             taken
         };
         let answer = if to_ours { self.tell_ours(&taken).await } else { self.tell_java(&taken).await };
-        self.inner().on_their_way = 0;
+        self.inner().on_their_way.clear();
         match answer {
             Ok(None) => {
                 // A queue of nothing but evicted keys must not hold the thread.

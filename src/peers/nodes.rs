@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use prometheus_client::metrics::counter::Counter;
 use tokio::sync::Notify;
 
 use super::NodeId;
@@ -12,6 +13,7 @@ use super::losses::Losses;
 use super::node::PeerEurekaNode;
 use super::queue::Flags;
 use super::resolve::Resolve;
+use super::strangers::Strangers;
 use super::transport::Transport;
 use super::view::{PeerKind, PeerView};
 use crate::clock::{Clock, Tick};
@@ -58,6 +60,7 @@ pub struct PeerEurekaNodes {
     fed: Mutex<Fed>,
     /// Signalled when a node calls that nobody here knows.
     stranger: Notify,
+    strangers: Strangers,
 }
 
 /// Who is in the list now, and who left it lately.
@@ -80,7 +83,14 @@ impl PeerEurekaNodes {
     pub fn new(wiring: Wiring) -> Self {
         let list = PeerList::new(&wiring.settings, Arc::clone(&wiring.resolver));
         wiring.registry.follow_renewals(!list.is_empty());
-        Self { wiring, list, members: RwLock::default(), fed: Mutex::default(), stranger: Notify::new() }
+        Self {
+            wiring,
+            list,
+            members: RwLock::default(),
+            fed: Mutex::default(),
+            stranger: Notify::new(),
+            strangers: Strangers::default(),
+        }
     }
 
     /// Reads the list of peers and returns those that are new: each needs its [`sender`](PeerEurekaNode::sender) run.
@@ -151,6 +161,11 @@ impl PeerEurekaNodes {
         self.list.is_complete()
     }
 
+    /// Where it is counted that a sender was started again.
+    pub fn restarts(&self) -> Counter {
+        self.wiring.metrics.senders_restarted.clone()
+    }
+
     /// This node's id.
     pub fn id(&self) -> NodeId {
         self.wiring.id
@@ -203,8 +218,17 @@ impl PeerEurekaNodes {
     pub fn heard(&self, id: NodeId) {
         let nodes = self.nodes();
         let is_known = nodes.iter().any(|node| node.kind() == PeerKind::Ours(id));
-        if !is_known && id != self.wiring.id {
+        if is_known {
+            self.strangers.is_known(id);
+        } else if id != self.wiring.id {
             self.stranger.notify_one();
+            if self.strangers.called(id, self.wiring.clock.tick()) {
+                tracing::warn!(
+                    node = %id,
+                    "a node calls that is not among this node's peers: it tells this one what happens there, and is told \
+                     nothing. Give all nodes of the cluster the same list in eureka.client.service-url"
+                );
+            }
         }
         let meant = nodes.iter().filter(|node| !is_known || node.kind() == PeerKind::Ours(id));
         meant.for_each(|node| node.try_again());

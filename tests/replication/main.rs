@@ -16,5 +16,6 @@ mod log;
 mod net;
 mod outbound;
 mod relay;
+mod senders;
 mod walks;
 mod zones;
