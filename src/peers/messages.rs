@@ -49,6 +49,8 @@ pub(super) fn items(registry: &Registry, now: Tick, key: &Key, flags: Flags) -> 
         _ if flags.confirmed && !flags.record => {
             vec![status(ReplicationAction::StatusUpdate, entry.info.status)]
         }
+        // Not as a status: where there was none to remove, the client may say another by now.
+        _ if flags.removed => vec![status(ReplicationAction::DeleteStatusOverride, entry.info.status)],
         _ => Vec::new(),
     };
     // A cancellation before it needs no item of its own: the registration replaces the record. An override that is gone

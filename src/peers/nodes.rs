@@ -261,6 +261,7 @@ impl PeerEurekaNodes {
         keys.extend(self.wiring.registry.take_local_touches().into_iter().map(|(key, touch)| match touch {
             LocalTouch::Renewed => (key, Flags { heartbeat: true, ..Flags::default() }),
             LocalTouch::StatusConfirmed => (key, Flags { confirmed: true, ..Flags::default() }),
+            LocalTouch::RemovalConfirmed => (key, Flags { removed: true, ..Flags::default() }),
             LocalTouch::Restamped => (key, Flags { restamped: true, ..Flags::default() }),
             LocalTouch::OverrideMissed => (key, Flags { learned: true, ..Flags::default() }),
             LocalTouch::CancelledBefore => (key, Flags { cancel: true, ..Flags::default() }),

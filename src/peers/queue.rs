@@ -23,6 +23,8 @@ pub struct Flags {
     pub status: bool,
     /// A status was set from outside that it showed already.
     pub confirmed: bool,
+    /// A status set from outside was removed that it did not have.
+    pub removed: bool,
     /// A node of this kind told of a status that was set or cleared from outside; Java servers hear of it too.
     pub learned: bool,
     /// What is known of it has another stamp than before; Java servers know nothing of those.
@@ -40,6 +42,7 @@ impl Flags {
             record: self.record || other.record,
             status: self.status || other.status,
             confirmed: self.confirmed || other.confirmed,
+            removed: self.removed || other.removed,
             learned: self.learned || other.learned,
             restamped: self.restamped || other.restamped,
             heartbeat: self.heartbeat || other.heartbeat,
@@ -48,7 +51,11 @@ impl Flags {
 
     /// Whether it should leave at once; a heartbeat can wait a little for others.
     pub fn is_urgent(self) -> bool {
-        self.cancel || self.record || self.status || self.confirmed || self.learned || self.restamped
+        self.cancel || self.record || self.says_status() || self.restamped
+    }
+
+    fn says_status(self) -> bool {
+        self.status || self.confirmed || self.removed || self.learned
     }
 
     /// Whether a node of this kind needs to hear of it: what another of them told, that one tells itself.
@@ -189,6 +196,7 @@ mod tests {
         record: false,
         status: false,
         confirmed: false,
+        removed: false,
         learned: false,
         restamped: false,
         heartbeat: false,

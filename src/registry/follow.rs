@@ -15,6 +15,8 @@ pub enum LocalTouch {
     Renewed,
     /// A status was set that is shown already.
     StatusConfirmed,
+    /// A status was removed that was not set.
+    RemovalConfirmed,
     /// A Java server spoke of what was cancelled here, or something was cancelled that is unknown here.
     CancelledBefore,
     /// What was said of it has another stamp than before.

@@ -28,7 +28,8 @@ impl Registry {
         origin: Origin,
     ) -> StatusChange {
         self.metrics.status_updates.inc();
-        self.change_override(app, id, last_dirty, origin, |entry| {
+        let unchanged = LocalTouch::StatusConfirmed;
+        self.change_override(app, id, last_dirty, origin, unchanged, |entry| {
             // Another node's override counts also where it shows nothing new, over an older one.
             let older = entry.over.and_then(|o| o.set_status()).is_some_and(|set| set != status);
             let tells = entry.info.status != status || (origin == Origin::Replica && older);
@@ -48,11 +49,14 @@ impl Registry {
         origin: Origin,
     ) -> StatusChange {
         self.metrics.override_removals.inc();
-        self.change_override(app, id, last_dirty, origin, |entry| {
+        let unchanged = LocalTouch::RemovalConfirmed;
+        self.change_override(app, id, last_dirty, origin, unchanged, |entry| {
             match entry.over.map(|o| o.value) {
                 Some(OverrideValue::Set(_)) => Some(OverrideValue::Cleared(value)),
                 // Another node knows what came after the removal.
-                Some(OverrideValue::Cleared(shown)) if origin == Origin::Replica && shown != value => {
+                Some(OverrideValue::Cleared(shown))
+                    if origin == Origin::Replica && shown != value && entry.override_is_newer() =>
+                {
                     Some(OverrideValue::Cleared(value))
                 }
                 Some(OverrideValue::Cleared(_)) | None => None,
@@ -66,6 +70,7 @@ impl Registry {
         id: &str,
         last_dirty: Option<i64>,
         origin: Origin,
+        unchanged: LocalTouch,
         change: impl FnOnce(&Registered) -> Option<OverrideValue>,
     ) -> StatusChange {
         let now = self.clock.epoch_millis();
@@ -76,7 +81,7 @@ impl Registry {
         entry.lease.renew(self.clock.tick(), now, self.doubles_now());
         let Some(value) = change(&entry) else {
             // **Compat:** Java tells its peers of a status call also when it changed nothing.
-            self.following.touch(|| entry.key(), &entry.lease, LocalTouch::StatusConfirmed, origin);
+            self.following.touch(|| entry.key(), &entry.lease, unchanged, origin);
             return StatusChange::Unchanged;
         };
         let stamp = self.override_stamp(&entry, last_dirty, origin);

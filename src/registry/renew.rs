@@ -58,7 +58,8 @@ impl Registry {
         let now = self.clock.epoch_millis();
         let mut guarded = self.write();
         let Some(entry) = guarded.instances.get(app.as_str(), id).cloned() else { return };
-        if entry.over.and_then(|o| o.set_status()) == Some(over) {
+        // Nothing new; or it was removed here, and the other server has not heard of that yet.
+        if entry.over.is_some_and(|o| o.set_status().is_none_or(|set| set == over)) {
             return;
         }
         let above = entry.over.map(|o| o.stamp.next(self.stamps.node()));

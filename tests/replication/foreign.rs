@@ -97,6 +97,14 @@ async fn a_status_call_that_changes_nothing_is_told_to_a_java_server_all_the_sam
     a.set_status("x", "UP").await;
     pass_ms(300).await;
     assert_eq!(net.items("a:1", "java:1"), ["Register x", "StatusUpdate x"]);
+    a.clear_status("x", "DOWN").await;
+    pass_ms(300).await;
+    let told = net.items("a:1", "java:1");
+    assert_eq!(
+        told[2..],
+        ["DeleteStatusOverride x"],
+        "a status would be set where the client says another by now"
+    );
 }
 
 /// Case: P080

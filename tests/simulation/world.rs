@@ -126,8 +126,6 @@ impl World {
             let link: Arc<dyn Transport> = net.link(JAVA);
             let java = Java::new(ours, link, Clock::simulated(EPOCH));
             net.place(JAVA, java.router(), &Arc::default());
-            let boots = Arc::clone(&java);
-            tokio::spawn(async move { boots.boot().await });
             java
         });
         places.iter_mut().for_each(Place::start);
@@ -158,6 +156,11 @@ impl World {
         for n in 0..world.clients.len() {
             world.client_says(n);
             tokio::spawn(Arc::clone(&world.clients[n]).run());
+        }
+        if let Some(java) = &world.java {
+            // With nothing to copy it would look for half a minute, and evict nobody until then.
+            sleep(plan.times.beat * 2).await;
+            java.boot().await;
         }
         world
     }
