@@ -3,6 +3,7 @@
 //! All of it may come twice, late, or in another order: what nodes tell is what they know, and merging it again changes
 //! nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::{Api, register, with_type};
 use crate::clock::Tick;
 use crate::peers::protocol::{Compare, Compared, CopyBuckets, Tell, Told, WireDigest, WireState};
 use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER};
-use crate::registry::{BUCKETS, How, KeyState, Merged, Registry, Stamp};
+use crate::registry::{BUCKETS, How, Key, KeyState, Merged, Registry, Stamp};
 
 /// After so many keys other tasks get their turn.
 const KEYS_AT_A_STRETCH: usize = 256;
@@ -34,7 +35,7 @@ const LARGE_REGISTRY: usize = 1000;
 /// The most bytes of records in the answer to what was told; the next comparison brings the rest.
 const MOST_KNOWN: usize = 16 * 1024 * 1024;
 
-/// The most keys of one comparison; the next one brings the rest.
+/// The most keys of one comparison, but for one bucket that has more; the next comparison brings the rest.
 const MOST_COMPARED: usize = 20_000;
 
 /// `POST peerreplication/ours/tell`
@@ -126,18 +127,34 @@ pub(super) async fn compare(
         .map(|(bucket, digest)| theirs_of(bucket).is_some_and(|text| text != hex(*digest)))
         .collect();
     let keys = api.registry.bucket_keys(|bucket| differs.get(bucket).copied().unwrap_or(false));
-    let keys = keys.into_iter().take(MOST_COMPARED).map(|(key, digest)| WireDigest {
-        app: key.app.to_string(),
-        id: key.id.to_string(),
-        digest: digest.map(hex),
+    let told = told_buckets(&differs, &keys, api.clock.tick());
+    let keys = keys.into_iter().filter(|(key, _)| told.contains(&key.bucket())).map(|(key, digest)| {
+        WireDigest { app: key.app.to_string(), id: key.id.to_string(), digest: digest.map(hex) }
     });
     let compared = Compared {
         count: here.count,
         digest: hex(here.whole()),
         keys: keys.collect(),
-        differs: (0..BUCKETS).filter(|bucket| differs.get(*bucket).copied().unwrap_or(false)).collect(),
+        differs: told.into_iter().collect(),
     };
     Ok(answer(&compared))
+}
+
+/// Of the buckets that differ as many as there is room for, each whole: of a bucket that is cut off, what is missing
+/// would seem to differ. Where it begins moves on, so that what cannot be put right holds up nothing else.
+fn told_buckets(differs: &[bool], keys: &[(Key, Option<u64>)], now: Tick) -> BTreeSet<usize> {
+    let mut sizes = [0; BUCKETS];
+    keys.iter().for_each(|(key, _)| sizes[key.bucket()] += 1);
+    let first = usize::try_from(now.0 / 60_000 * 61 % BUCKETS as u64).unwrap_or(0);
+    let in_turn =
+        (first..BUCKETS).chain(0..first).filter(|bucket| differs.get(*bucket).copied().unwrap_or(false));
+    let mut room = MOST_COMPARED;
+    let fits = |bucket: &usize| {
+        let fits = sizes[*bucket] <= room || room == MOST_COMPARED;
+        room = room.saturating_sub(sizes[*bucket]);
+        fits
+    };
+    in_turn.take_while(fits).collect()
 }
 
 /// `POST peerreplication/ours/copy`

@@ -214,7 +214,7 @@ impl PeerEurekaNode {
             inner.queue.put_back(left, self.wiring.clock.tick());
         }
         loop {
-            if self.kind() == PeerKind::Unknown {
+            if self.has_to_say_who_it_is() {
                 self.introduce(&mut backoff, &mut chance).await;
                 continue;
             }
@@ -249,6 +249,16 @@ impl PeerEurekaNode {
         }
     }
 
+    /// Whether who answers there is unknown, or may be another process than before.
+    fn has_to_say_who_it_is(&self) -> bool {
+        let inner = self.inner();
+        match inner.kind {
+            PeerKind::Unknown => true,
+            PeerKind::Ours(_) => inner.unreachable_since.is_some(),
+            PeerKind::Java | PeerKind::Myself => false,
+        }
+    }
+
     /// Ends a wait after a failure, if one is going on.
     pub(super) fn try_again(&self) {
         self.retry.notify_waiters();
@@ -266,6 +276,8 @@ impl PeerEurekaNode {
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
     async fn introduce(&self, backoff: &mut Backoff, chance: &mut SmallRng) {
         match self.batch(&[]).await {
+            // If something waits, it has still to be seen whether the peer takes that.
+            Ok(_) if self.inner().waiting() > 0 => {}
             Ok(_) => backoff.succeeded(),
             Err(problem) => {
                 let wait = backoff.failed(chance);

@@ -130,6 +130,7 @@ struct WireFloor {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireMark {
+    stamp: String,
     heard_ms: u64,
     life_ms: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -179,6 +180,7 @@ impl WireState {
                 blind: floor.blind,
             }),
             mark: state.mark.map(|mark| WireMark {
+                stamp: mark.stamp.to_string(),
                 heard_ms: age(mark.heard),
                 life_ms: millis(mark.life),
                 cancelled: mark.cancelled,
@@ -244,12 +246,16 @@ impl WireState {
                 moment(floor.age_ms),
             )),
         };
-        let mark = self.mark.as_ref().map(|mark| Mark {
-            heard: moment(mark.heard_ms),
-            cancelled: mark.cancelled,
-            life: duration(mark.life_ms),
-            blind: false,
-        });
+        let mark = match &self.mark {
+            None => None,
+            Some(mark) => Some(Mark {
+                stamp: stamp(&mark.stamp)?,
+                heard: moment(mark.heard_ms),
+                cancelled: mark.cancelled,
+                life: duration(mark.life_ms),
+                blind: false,
+            }),
+        };
         let heard = self.age_ms.map(|age_ms| Heard { at: moment(age_ms), renewed: !self.never_renewed });
         Ok(KeyState { key, record, over, floor, mark, heard })
     }
@@ -288,7 +294,13 @@ mod tests {
                 Floor { stamp: stamp(4), last_dirty: 3, interval: secs(30), life: secs(90), blind: true },
                 NOW.before(secs(9)),
             )),
-            mark: Some(Mark { heard: NOW.before(secs(8)), cancelled: true, life: secs(90), blind: false }),
+            mark: Some(Mark {
+                stamp: stamp(2),
+                heard: NOW.before(secs(8)),
+                cancelled: true,
+                life: secs(90),
+                blind: false,
+            }),
             heard: Some(Heard { at: NOW.before(secs(2)), renewed: false }),
         }
     }
@@ -304,7 +316,7 @@ mod tests {
         let whole = whole();
         assert_eq!(read.over, whole.over);
         assert_eq!(read.floor, whole.floor.map(|(floor, at)| (floor, moved(at))));
-        assert_eq!(read.mark.map(|m| m.heard), whole.mark.map(|m| moved(m.heard)));
+        assert_eq!(read.mark.map(|m| (m.stamp, m.heard)), whole.mark.map(|m| (m.stamp, moved(m.heard))));
         assert_eq!(read.heard.map(|h| (h.at, h.renewed)), whole.heard.map(|h| (moved(h.at), h.renewed)));
         let (read, written) = (read.record.unwrap(), whole.record.unwrap());
         assert_eq!(read.stamp, written.stamp);

@@ -164,6 +164,7 @@ impl PeerEurekaNode {
             let question = Tell { asks: true, keys: names.collect() };
             let answer: Told = self.ask("peerreplication/ours/tell", &question).await?;
             changed += self.take_in(answer.known, now, How::Answers);
+            let mut refused = !answer.refused.is_empty();
             let needed = answer.needed.iter().filter_map(|position| chunk.get(*position)).filter(|_| tell);
             // What is overdue here is brought back nowhere.
             let needed = needed.filter(|key| {
@@ -175,6 +176,11 @@ impl PeerEurekaNode {
                 let told = Tell { asks: true, keys: whole };
                 let answer: Told = self.ask("peerreplication/ours/tell", &told).await?;
                 changed += self.take_in(answer.known, now, How::Answers);
+                refused |= !answer.refused.is_empty();
+            }
+            if refused {
+                // It will differ the next time too.
+                self.wiring().losses.note(now);
             }
         }
         Ok(changed)

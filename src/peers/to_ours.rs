@@ -1,6 +1,7 @@
 //! Telling a node of this kind: the state of keys.
 
 use super::node::{Answers, PeerEurekaNode, Refused};
+use super::nodes::Wiring;
 use super::problem::Problem;
 use super::protocol::{Tell, Told, WireState};
 use super::queue::Flags;
@@ -62,16 +63,20 @@ impl PeerEurekaNode {
 
     /// Merges what the peer knows. Returns how many of it changed something here.
     pub(super) fn take_in(&self, states: Vec<WireState>, asked_at: Tick, how: How) -> usize {
-        let registry = &self.wiring().registry;
+        let Wiring { registry, losses, .. } = self.wiring();
         let mut changed = 0;
         for state in states {
             match state.read(asked_at).map(|state| registry.merge(state, how)) {
                 Ok(Merged::Changed) => changed += 1,
                 Ok(Merged::Same | Merged::Known | Merged::NeedsRecord) => {}
                 Ok(refused @ (Merged::TooLarge(_) | Merged::Full | Merged::FromTheFuture(_))) => {
+                    losses.note(asked_at);
                     tracing::debug!(peer = %self.url(), ?refused, "what the peer knows is not taken");
                 }
-                Err(why) => tracing::debug!(peer = %self.url(), %why, "what the peer knows cannot be read"),
+                Err(why) => {
+                    losses.note(asked_at);
+                    tracing::debug!(peer = %self.url(), %why, "what the peer knows cannot be read");
+                }
             }
         }
         changed

@@ -102,7 +102,7 @@ impl Registry {
             let entry = guarded.instances.get(key.app.as_str(), key.id.as_str());
             let Some((overdue_by, mark)) = entry
                 .filter(|e| e.lease.is_expired(now, grace))
-                .map(|e| (now.since(e.lease.expires_at()), Mark::of(&e.lease, false)))
+                .map(|e| (now.since(e.lease.expires_at()), Mark::of(e, false)))
             else {
                 continue;
             };

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::Key;
 use super::first_contact::moved;
-use super::lease::Lease;
 use super::stamp::{NodeId, Stamp};
+use super::state::Registered;
 use crate::clock::Tick;
 
 /// The most that is kept of what went; the oldest goes first.
@@ -20,6 +20,9 @@ const BLIND_CAPACITY: usize = 10_000;
 
 /// Kept for so much longer than twice a lease.
 const MARGIN: Duration = Duration::from_secs(60);
+
+/// What nodes tell each other of the same renewal is late by the way of each telling: so much younger is no younger.
+const LATE: Duration = Duration::from_secs(2);
 
 /// A cancellation by a client or an operator, here or at a node of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub struct Floor {
 /// A lease that ended without its client, or that a Java server cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
+    /// When its client had last said what its record was; a later word is another life.
+    pub stamp: Stamp,
     /// When its client was last heard, as far as was known then. A copy that is no younger does not come back.
     pub heard: Tick,
     /// Whether a Java server cancelled it: copies that are no younger are taken out elsewhere too.
@@ -66,6 +71,12 @@ impl Gone {
     fn keep_until(&self) -> Tick {
         let life = self.floor.map(|f| f.life).max(self.mark.map(|m| m.life)).unwrap_or_default();
         self.at.after(life.saturating_mul(2)).after(MARGIN)
+    }
+
+    /// Whether it went in a way that a copy from a Java server does not undo. Before the copy came nothing was known here,
+    /// so what clients cancelled meanwhile left a blind floor.
+    pub(super) fn went_while_copying(&self) -> bool {
+        self.mark.is_some() || self.floor.is_some_and(|floor| floor.blind)
     }
 
     fn is_blind(&self) -> bool {
@@ -196,8 +207,14 @@ impl WhatWent {
 
 impl Mark {
     /// The mark that a lease leaves.
-    pub(super) fn of(lease: &Lease, cancelled: bool) -> Self {
-        Self { heard: lease.last_heard(), cancelled, life: lease.life(), blind: false }
+    pub(super) fn of(entry: &Registered, cancelled: bool) -> Self {
+        let (stamp, lease) = (entry.record_stamp, &entry.lease);
+        Self { stamp, heard: lease.last_heard(), cancelled, life: lease.life(), blind: false }
+    }
+
+    /// Whether a copy whose record was said then, and whose client was last heard then, is no younger than what ended.
+    pub(super) fn holds(&self, stamp: Stamp, heard: Tick) -> bool {
+        stamp <= self.stamp && heard <= self.heard.after(LATE)
     }
 }
 

@@ -63,6 +63,7 @@ impl KeyState {
             self.record.as_ref().map(|record| record.stamp),
             self.over.map(|over| over.stamp),
             self.floor.map(|(floor, _)| floor.stamp),
+            self.mark.map(|mark| mark.stamp),
         ];
         parts.into_iter().flatten()
     }

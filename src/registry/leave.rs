@@ -67,8 +67,14 @@ impl Registry {
                 blind: existing.is_none(),
             })
         } else {
-            let heard = existing.map_or_else(|| self.clock.tick(), |e| e.lease.last_heard());
-            Exit::Ended(Mark { heard, cancelled: true, life, blind: existing.is_none() })
+            let unknown = || Mark {
+                stamp: self.stamps.now(),
+                heard: self.clock.tick(),
+                cancelled: true,
+                life,
+                blind: true,
+            };
+            Exit::Ended(existing.map_or_else(unknown, |entry| Mark::of(entry, true)))
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use eurekad_wire::{ActionType, InstanceInfo, InstanceStatus};
 
-use super::gone::Floor;
+use super::gone::{Floor, Mark};
 use super::key_state::{Heard, KeyState, Record};
 use super::lease::Lease;
 use super::leave::Exit;
@@ -254,7 +254,7 @@ impl Registry {
         let (Some(Record { stamp, content }), Some(heard)) = (theirs.record, theirs.heard) else {
             return Merged::Known;
         };
-        if guarded.went.get(&key).and_then(|gone| gone.mark).is_some_and(|mark| heard.at <= mark.heard) {
+        if guarded.went.get(&key).and_then(|gone| gone.mark).is_some_and(|mark| mark.holds(stamp, heard.at)) {
             return Merged::Known;
         }
         let Some(content) = content else { return Merged::NeedsRecord };
@@ -340,7 +340,8 @@ impl Registry {
 
 /// Whether a Java server cancelled it there and nobody has heard its client since.
 fn is_ended_there(here: &Registered, theirs: &KeyState) -> bool {
-    theirs.mark.is_some_and(|mark| mark.cancelled && here.lease.last_heard() <= mark.heard)
+    let holds = |mark: &Mark| mark.holds(here.record_stamp, here.lease.last_heard());
+    theirs.mark.is_some_and(|mark| mark.cancelled && holds(&mark))
 }
 
 impl Registered {

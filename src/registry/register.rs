@@ -7,7 +7,7 @@ use eurekad_wire::{
 };
 
 use super::follow::LocalTouch;
-use super::gone::{Covered, Floor};
+use super::gone::{Covered, Floor, Gone};
 use super::outcome::Registration;
 use super::overrides::JAVA_TASK_LIFE;
 use super::stamp::Stamp;
@@ -37,7 +37,7 @@ impl Registry {
         if existing.is_none()
             && !origin.is_local()
             && (self.is_old_news(&mut guarded, &key, info.last_dirty_timestamp, origin)
-                || (origin == Origin::Sync && guarded.went.get(&key).is_some_and(|gone| gone.mark.is_some())))
+                || (origin == Origin::Sync && guarded.went.get(&key).is_some_and(Gone::went_while_copying)))
         {
             return Registration::Cancelled;
         }
@@ -141,6 +141,10 @@ impl Registry {
             && existing.over.is_some_and(may_be_older)
         {
             (entry.own_status, entry.record_stamp) = (existing.own_status, existing.record_stamp);
+            if !entry.says_the_same(existing) {
+                // Other nodes would never ask for what stands under a stamp that they have.
+                entry.record_stamp = existing.record_stamp.next(self.stamps.node());
+            }
             return entry;
         }
         entry.record_stamp = self.record_stamp(&entry, existing, origin);

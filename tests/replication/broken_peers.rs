@@ -7,11 +7,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse;
-use axum::routing::get;
-use serde_json::{Value, json};
+use serde_json::json;
 use tower::ServiceExt;
 
-use crate::foreign::{accepting, answered, beside, server};
+use crate::foreign::{accepting, answered, beside, java_with, server};
 use crate::net::{Member, Net, instance, pair, pass_ms};
 
 /// Requests arrive, answers are made into an HTML page on their way.
@@ -40,20 +39,13 @@ async fn two_nodes_whose_answers_are_mangled_do_not_call_each_other_without_paus
     assert!(calls < 400, "{calls}");
 }
 
-/// A Java server that has these applications.
-fn java_with(apps: Value) -> Router {
-    server(accepting).route("/eureka/apps/", get(move || async move { answered(&apps) }))
-}
-
 #[tokio::test(start_paused = true)]
 async fn one_unreadable_instance_of_a_java_peer_does_not_cost_the_whole_copy() {
     let net = Net::default();
     let mut bad = instance("bad", 1000, "UP")["instance"].clone();
     bad["metadata"] = json!({"banner": "\u{1b}[1mhello"});
     let good = instance("good", 1000, "UP")["instance"].clone();
-    let apps = json!({"applications": {"versions__delta": "1", "apps__hashcode": "UP_2_",
-        "application": [{"name": "ORDERS", "instance": [good, bad]}]}});
-    net.place("java:1", java_with(apps));
+    net.place("java:1", java_with(&[good, bad]));
     let a = Member::start(&net, "a:1", &["java:1"]).await;
     assert_eq!(a.shows("good").await, "UP");
 }

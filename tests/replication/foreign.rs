@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use serde_json::{Value, json};
 
 use crate::net::{Member, Net, instance, pass_ms};
@@ -31,6 +32,34 @@ pub(crate) fn answered(body: &Value) -> Response {
 pub(crate) fn accepting(items: &[Value]) -> Response {
     let answers: Vec<Value> = items.iter().map(|_| json!({"statusCode": 200})).collect();
     answered(&json!({ "responseList": answers }))
+}
+
+/// A registry with these instances of ORDERS.
+pub(crate) fn apps_with(instances: &[Value]) -> Value {
+    json!({"applications": {"versions__delta": "1", "apps__hashcode": "",
+        "application": [{"name": "ORDERS", "instance": instances}]}})
+}
+
+/// A Java server that has these instances of ORDERS.
+pub(crate) fn java_with(instances: &[Value]) -> Router {
+    let apps = apps_with(instances);
+    server(accepting).route("/eureka/apps/", get(move || async move { answered(&apps) }))
+}
+
+/// What a node answers to one item of a Java server's batch.
+pub(crate) async fn java_says(to: &Member, action: &str, id: &str, more: Value) -> u64 {
+    let mut item = json!({"appName": "ORDERS", "id": id, "action": action});
+    more.as_object().unwrap().iter().for_each(|(name, value)| item[name] = value.clone());
+    let batch = json!({ "replicationList": [item] }).to_string();
+    let (status, _, answer) = to.post("/eureka/peerreplication/batch/", &[], batch).await;
+    assert_eq!(status, 200);
+    answer["responseList"][0]["statusCode"].as_u64().unwrap()
+}
+
+/// What a node answers to a registration that a Java server tells.
+pub(crate) async fn java_registers(to: &Member, id: &str, dirty: i64, status: &str) -> u64 {
+    let info = instance(id, dirty, status)["instance"].clone();
+    java_says(to, "Register", id, json!({"lastDirtyTimestamp": dirty, "instanceInfo": info})).await
 }
 
 /// A node whose one peer is this server, which it does not copy from.

@@ -8,9 +8,7 @@ use axum::http::{Method, Request, StatusCode};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::net::{AB, EPOCH, Member, Net, pair, pass_ms};
-
-const ABC: [&str; 3] = ["a:1", "b:1", "c:1"];
+use crate::net::{AB, ABC, EPOCH, Member, Net, pair, pass_ms};
 
 async fn both(a: &Member, b: &Member, id: &str) -> [String; 4] {
     let (x, y) = (a.instance(id).await, b.instance(id).await);

@@ -1,6 +1,15 @@
 //! Who is who: nodes are known by their ids, never by their names.
 
-use crate::net::{Member, Net, pass_ms};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use tower::ServiceExt;
+
+use crate::log::Log;
+use crate::net::{AB, Member, Net, alike, pair, pass_ms, put_right};
 
 /// Case: P051
 #[tokio::test(start_paused = true)]
@@ -72,4 +81,72 @@ async fn credentials_of_a_peers_url_are_sent_and_never_shown() {
         let shown = format!("{:?}", a.call(axum::http::Method::GET, path, None).await);
         assert!(!shown.contains("p@ss") && !shown.contains("p%40ss"), "{path}: {shown}");
     }
+}
+
+/// One URL behind which several take turns, request by request.
+fn balancer(behind: &[&Member]) -> Router {
+    let (behind, turn): (Vec<Router>, _) =
+        (behind.iter().map(|member| member.node.router()).collect(), Arc::new(AtomicUsize::new(0)));
+    Router::new().fallback(move |request: Request<Body>| {
+        let to = behind[turn.fetch_add(1, Ordering::Relaxed) % behind.len()].clone();
+        async move { to.oneshot(request).await.unwrap() }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_balancer_in_the_list_is_warned_of_once_and_everything_gets_everywhere_all_the_same() {
+    let net = Net::default();
+    let log = Log::default();
+    let _logged = log.begin();
+    let a = Member::new(&net, "a:1", &["balancer:1"], &[]);
+    let (b, c) =
+        (Member::new(&net, "b:1", &["a:1", "c:1"], &[]), Member::new(&net, "c:1", &["a:1", "b:1"], &[]));
+    net.place("balancer:1", balancer(&[&b, &c]));
+    tokio::join!(a.node.boot(), b.node.boot(), c.node.boot());
+    pass_ms(5_000).await;
+    for n in 0..20 {
+        a.register_for_long(&format!("i-{n}")).await;
+        pass_ms(500).await;
+    }
+    a.cancel("i-3").await;
+    pass_ms(30).await;
+    a.set_status("i-4", "OUT_OF_SERVICE").await;
+    b.register_for_long("at-b").await;
+    pass_ms(130_000).await;
+    for id in ["i-0", "i-1", "i-3", "i-4", "i-19", "at-b"] {
+        alike(&[&a, &b, &c], id).await;
+    }
+    assert_eq!((c.shows("i-3").await, c.shows("i-4").await), (String::new(), "OUT_OF_SERVICE".into()));
+    assert_eq!([&a, &b, &c].map(|node| node.node.registry().len()), [20; 3]);
+    let warned = log.lines_with("take turns");
+    assert_eq!(warned.len(), 1, "{warned:#?}");
+    assert!(warned[0].contains("balancer:1"), "{warned:#?}");
+    assert_eq!(put_right([&a, &b, &c]).1, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_started_again_is_no_balancer_gets_no_old_heartbeats_and_is_compared_with() {
+    let net = Net::default();
+    let log = Log::default();
+    let _logged = log.begin();
+    let (a, b) = pair(&net).await;
+    for n in 0..20 {
+        a.register_for_long(&format!("i-{n}")).await;
+    }
+    pass_ms(1_000).await;
+    b.kill().await;
+    for n in 0..20 {
+        a.beat(&format!("i-{n}")).await;
+    }
+    pass_ms(20_000).await;
+    assert_eq!(a.peer("b:1").queued, 20);
+    let before = net.delivered("b:1").len();
+    let b = Member::start(&net, "b:1", &AB).await;
+    pass_ms(10_000).await;
+    assert_eq!((a.peer("b:1").queued, b.node.registry().len()), (0, 20));
+    let beats = net.delivered("b:1").split_off(before);
+    assert!(beats.iter().all(|d| !d.path.ends_with("/tell")), "it copies what they say: {beats:#?}");
+    assert!(beats.iter().any(|d| d.path.ends_with("/compare")), "{beats:#?}");
+    assert_eq!(log.lines_with("take turns"), Vec::<String>::new());
+    assert_eq!(log.lines_with("another process than before").len(), 1);
 }

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Request, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
-use eurekad::peers::{Failure, LookUp, Resolve, Transport, TransportError};
+use eurekad::peers::{Failure, LookUp, PeerView, Resolve, Transport, TransportError};
+use eurekad::registry::Key;
 use eurekad::settings::{from_arguments, split_arguments};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -22,7 +23,16 @@ use tower::ServiceExt;
 /// The addresses of two nodes that are each other's peers.
 pub(crate) const AB: [&str; 2] = ["a:1", "b:1"];
 
+/// The same of three.
+pub(crate) const ABC: [&str; 3] = ["a:1", "b:1", "c:1"];
+
 pub(crate) const EPOCH: i64 = 1_750_000_000_000;
+
+/// Where nodes of this kind tell each other what happened.
+pub(crate) const TELL: &str = "/eureka/peerreplication/ours/tell";
+
+/// The id of a node that nobody lists.
+pub(crate) const STRANGER: &str = "00c0ffee00c0ffee";
 
 /// How long one way takes.
 const DELAY: Duration = Duration::from_millis(1);
@@ -248,12 +258,18 @@ impl Transport for Link {
 pub(crate) struct Member {
     pub(crate) node: Arc<Node>,
     pub(crate) host: String,
+    clock: Clock,
     net: Net,
 }
 
 impl Member {
     /// A node at `host`, with such peers; not booted yet.
     pub(crate) fn new(net: &Net, host: &str, peers: &[&str], settings: &[&str]) -> Self {
+        Self::with_skew(net, host, peers, settings, 0)
+    }
+
+    /// The same with a wall clock that is so many milliseconds ahead of the others'.
+    pub(crate) fn with_skew(net: &Net, host: &str, peers: &[&str], settings: &[&str], skew: i64) -> Self {
         let urls: Vec<String> = peers.iter().map(|p| format!("http://{p}/eureka/")).collect();
         let fixed = [
             format!("--eureka.client.service-url.default-zone={}", urls.join(",")),
@@ -265,8 +281,9 @@ impl Member {
         let link = Link { from: host.to_owned(), net: net.clone(), timeout: Duration::from_secs(6) };
         let seed =
             host.bytes().fold(7, |seed, b| seed * 31 + u64::from(b)) + net.state().delivered.len() as u64;
+        let clock = Clock::simulated(EPOCH + skew);
         let env = Env {
-            clock: Clock::simulated(EPOCH),
+            clock: clock.clone(),
             seed,
             transport: Arc::new(link),
             resolver: Arc::new(net.clone()),
@@ -274,7 +291,7 @@ impl Member {
         };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         net.place(host, node.router());
-        Self { node, host: host.to_owned(), net: net.clone() }
+        Self { node, host: host.to_owned(), clock, net: net.clone() }
     }
 
     /// Boots it in the background, as a process does.
@@ -316,9 +333,39 @@ impl Member {
         (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
     }
 
+    /// Posts what another server sends.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> (StatusCode, HeaderMap, Value) {
+        let request = Request::post(path).header("content-type", "application/json");
+        let request = request.header("accept", "application/json");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let response = self.node.router().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (parts.status, parts.headers, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    /// What a node of this kind is answered that tells these states.
+    pub(crate) async fn hears(&self, keys: Value) -> (StatusCode, Value) {
+        let body = json!({"asks": false, "keys": keys}).to_string();
+        let (status, _, answer) = self.post(TELL, &[("eurekad-node", STRANGER)], body).await;
+        (status, answer)
+    }
+
     /// Registers an instance of ORDERS as its client does.
     pub(crate) async fn register(&self, id: &str, dirty: i64, status: &str) -> StatusCode {
         self.call(Method::POST, "/eureka/apps/ORDERS", Some(&instance(id, dirty, status))).await.0
+    }
+
+    /// Registers an instance of ORDERS whose lease is not over in the next minutes, whether or not it is renewed.
+    pub(crate) async fn register_for_long(&self, id: &str) {
+        let mut body = instance(id, 1000, "UP");
+        body["instance"]["leaseInfo"] = json!({"renewalIntervalInSecs": 300, "durationInSecs": 900});
+        assert_eq!(self.call(Method::POST, "/eureka/apps/ORDERS", Some(&body)).await.0, 204);
     }
 
     pub(crate) async fn beat(&self, id: &str) -> StatusCode {
@@ -347,6 +394,17 @@ impl Member {
         self.instance(id).await["status"].as_str().unwrap_or_default().to_owned()
     }
 
+    /// How long ago the client of an instance was heard, as far as this node knows.
+    pub(crate) fn heard_ago(&self, id: &str) -> Duration {
+        let entry = self.node.registry().entry(&Key::new("ORDERS", id)).unwrap();
+        self.clock.tick().since(entry.lease.last_heard())
+    }
+
+    /// What it knows of one of its peers.
+    pub(crate) fn peer(&self, host: &str) -> PeerView {
+        self.node.peers().into_iter().find(|view| view.url.contains(host)).unwrap()
+    }
+
     /// The peers that this node reports, by a word of its status document.
     pub(crate) async fn replicas(&self, which: &str) -> String {
         let status = self.call(Method::GET, "/eureka/status", None).await.1;
@@ -360,6 +418,34 @@ pub(crate) async fn pair(net: &Net) -> (Member, Member) {
     tokio::join!(a.node.boot(), b.node.boot());
     pass_ms(100).await;
     (a, b)
+}
+
+/// Three nodes that are each other's peers, all open.
+pub(crate) async fn trio(net: &Net) -> [Member; 3] {
+    let nodes = ABC.map(|host| Member::new(net, host, &ABC, &[]));
+    tokio::join!(nodes[0].node.boot(), nodes[1].node.boot(), nodes[2].node.boot());
+    pass_ms(200).await;
+    nodes
+}
+
+/// How many keys the comparisons of these nodes have put right: after a known loss, and without one.
+pub(crate) fn put_right<'a>(nodes: impl IntoIterator<Item = &'a Member>) -> (u64, u64) {
+    let each = nodes.into_iter().map(|member| &member.node.metrics().peers);
+    each.fold((0, 0), |sum, one| (sum.0 + one.repaired.get(), sum.1 + one.repaired_unexplained.get()))
+}
+
+/// What all these nodes show of an instance, which has to be the same but for the times of its lease.
+pub(crate) async fn alike(nodes: &[&Member], id: &str) -> Value {
+    let mut shown = Vec::new();
+    for node in nodes {
+        let mut instance = node.instance(id).await;
+        if let Some(fields) = instance.as_object_mut() {
+            fields.retain(|name, _| !["leaseInfo", "lastUpdatedTimestamp", "actionType"].contains(&&**name));
+        }
+        shown.push(instance);
+    }
+    assert!(shown.iter().all(|one| *one == shown[0]), "{id}: {shown:#?}");
+    shown.remove(0)
 }
 
 /// The body of a registration.

@@ -6,9 +6,8 @@ use axum::http::Method;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::net::{Member, Net, pass_ms};
+use crate::net::{ABC, Member, Net, pass_ms};
 
-const ABC: [&str; 3] = ["a:1", "b:1", "c:1"];
 const OWN: [&str; 3] = ["UP", "DOWN", "STARTING"];
 const SET: [&str; 3] = ["OUT_OF_SERVICE", "DOWN", "UP"];
 
