@@ -28,7 +28,8 @@ pub(super) fn merge<R, O>(one: Parts<R, O>, other: Parts<R, O>) -> Parts<R, O> {
     }
 }
 
-/// The part with the higher stamp. Equal stamps are on equal parts: no stamp is given twice.
+/// The part with the higher stamp. Equal stamps are on equal parts: no stamp is given twice, but to overrides that Java
+/// servers brought, of which the caller takes the same everywhere.
 fn higher<P>(one: Option<(Stamp, P)>, other: Option<(Stamp, P)>) -> Option<(Stamp, P)> {
     match (&one, &other) {
         (Some((a, _)), Some((b, _))) if b > a => other,

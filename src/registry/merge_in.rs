@@ -157,9 +157,15 @@ impl Registry {
         theirs: &KeyState,
         winner: Option<(Stamp, Side)>,
     ) -> Option<Override> {
+        let (ours, theirs) = (here.and_then(|entry| entry.over), theirs.over);
         match winner?.1 {
-            Side::Here => here.and_then(|entry| entry.over),
-            Side::There => theirs.over,
+            // What two Java servers brought for one record has its stamp at both nodes.
+            Side::Here => ours
+                .into_iter()
+                .chain(theirs)
+                .filter(|o| Some(o.stamp) == ours.map(|o| o.stamp))
+                .max_by_key(|over| (over.set_status().map(InstanceStatus::as_str), over.last_dirty)),
+            Side::There => theirs,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
+use eurekad::registry::Key;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::net::{AB, Member, Net, instance, pair, pass_ms};
+use crate::net::{AB, Member, Net, alike, instance, pair, pass_ms, put_right};
 
 /// Case: P007
 #[tokio::test(start_paused = true)]
@@ -97,4 +98,73 @@ async fn an_instance_in_a_batch_that_says_nothing_of_an_override_has_none() {
     let answer = a.call(Method::POST, "/eureka/peerreplication/batch/", Some(&batch)).await;
     assert_eq!((answer.0.as_u16(), &answer.1["responseList"][0]["statusCode"]), (200, &json!(200)));
     assert_eq!(a.instance("x").await["overriddenStatus"], "UNKNOWN");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_clients_write_nodes_agree_on_it() {
+    let net = Net::default();
+    let (a, b) = pair(&net).await;
+    let amazon = |metadata: Value| json!({"@class": "com.netflix.appinfo.AmazonInfo", "name": "Amazon", "metadata": metadata});
+    let odd = [
+        ("hostName", json!("")),
+        ("hostName", json!("ünï.test \u{1f600}")),
+        ("ipAddr", json!("::1")),
+        ("vipAddress", json!("")),
+        ("vipAddress", json!(" a , b,,a")),
+        ("secureVipAddress", json!("s")),
+        ("sid", json!("na")),
+        ("appGroupName", json!("")),
+        ("asgName", json!("group")),
+        ("countryId", json!(-7)),
+        ("port", json!({"$": 0, "@enabled": "true"})),
+        ("port", json!({"$": 99_999, "@enabled": "false"})),
+        ("port", json!({"$": "8080", "@enabled": true})),
+        ("securePort", json!({"$": 8443, "@enabled": "true"})),
+        ("homePageUrl", json!("http://a/?b=c&d=<e>\"")),
+        ("statusPageUrl", json!("")),
+        ("healthCheckUrl", json!(null)),
+        ("secureHealthCheckUrl", json!("https://x")),
+        (
+            "metadata",
+            json!({"": "empty", "a.b": "", "$": "dollar", "@class": "x", "n": 1.50, "t": true, "z": null}),
+        ),
+        ("metadata", json!({"\u{0}": "nul", "line": "\r\n\t", "<x>": "&amp;"})),
+        ("metadata", json!({})),
+        ("leaseInfo", json!({"renewalIntervalInSecs": 0, "durationInSecs": -1})),
+        ("leaseInfo", json!({"renewalIntervalInSecs": i32::MAX, "durationInSecs": i32::MAX})),
+        ("leaseInfo", json!(null)),
+        ("dataCenterInfo", json!({"@class": "x", "name": "Netflix"})),
+        ("dataCenterInfo", amazon(json!({"instance-id": "i-1", "local-ipv4": ""}))),
+        ("dataCenterInfo", amazon(json!({}))),
+        ("overriddenStatus", json!("OUT_OF_SERVICE")),
+        ("overriddenstatus", json!("DOWN")),
+        ("isCoordinatingDiscoveryServer", json!("true")),
+        ("lastUpdatedTimestamp", json!("5")),
+        ("lastDirtyTimestamp", json!(i64::MAX)),
+        ("lastDirtyTimestamp", json!(null)),
+        ("lastDirtyTimestamp", json!("-5")),
+        ("actionType", json!("DELETED")),
+        ("status", json!("SLEEPING")),
+        ("unknown", json!({"field": [1, 2]})),
+    ];
+    let mut taken = 0;
+    for (n, (field, value)) in odd.iter().enumerate() {
+        let mut body = instance(&format!("i-{n}"), 1000, "UP");
+        body["instance"]["leaseInfo"] = json!({"renewalIntervalInSecs": 300, "durationInSecs": 900});
+        body["instance"][*field] = value.clone();
+        let status = a.call(Method::POST, "/eureka/apps/ORDERS", Some(&body)).await.0;
+        assert!(status == 204 || status == 400, "{field} {value}: {status}");
+        taken += usize::from(status == 204);
+    }
+    assert!(taken > 30, "{taken}");
+    pass_ms(1_000).await;
+    for (n, (field, value)) in odd.iter().enumerate() {
+        let key = Key::new("ORDERS", &format!("i-{n}"));
+        let digest = |node: &Member| node.node.registry().entry(&key).map(|entry| entry.digest());
+        assert_eq!(digest(&a), digest(&b), "{field} {value}");
+        alike(&[&a, &b], &format!("i-{n}")).await;
+    }
+    pass_ms(65_000).await;
+    assert!(a.peer("b:1").compared.unwrap().equal && b.peer("a:1").compared.unwrap().equal);
+    assert_eq!(put_right([&a, &b]), (0, 0));
 }

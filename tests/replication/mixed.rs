@@ -212,3 +212,25 @@ async fn what_java_brings_of_an_instance_whose_override_was_removed_is_the_same_
     pass_ms(65_000).await;
     assert!(a.peer("b:1").compared.unwrap().equal);
 }
+
+#[tokio::test(start_paused = true)]
+async fn of_two_overrides_that_two_java_servers_have_for_one_record_all_nodes_show_the_same() {
+    for swapped in [false, true] {
+        let net = Net::default();
+        let (a, b) = pair(&net).await;
+        a.register("x", 1000, "UP").await;
+        pass_ms(100).await;
+        let mut words = ["OUT_OF_SERVICE", "DOWN"];
+        if swapped {
+            words.reverse();
+        }
+        for (node, over) in [&a, &b].into_iter().zip(words) {
+            // It counts as old as the record, and nothing says which of the two is later.
+            let beat = json!({"lastDirtyTimestamp": 2000, "status": over, "overriddenStatus": over});
+            assert_eq!(java_says(node, "Heartbeat", "x", beat).await, 404);
+            assert_eq!(node.shows("x").await, over);
+        }
+        pass_ms(70_000).await;
+        assert_eq!(alike(&[&a, &b], "x").await["status"], "OUT_OF_SERVICE");
+    }
+}
