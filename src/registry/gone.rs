@@ -180,6 +180,9 @@ impl WhatWent {
     pub(super) fn catch_up(&mut self, own: NodeId, behind: i64) -> Vec<Key> {
         let mut keys = Vec::new();
         for (key, gone) in &mut self.by_key {
+            if let Some(mark) = &mut gone.mark {
+                mark.stamp = moved(mark.stamp, own, behind);
+            }
             if let Some(floor) = &mut gone.floor
                 && floor.stamp.node == own
             {
