@@ -166,7 +166,10 @@ impl Registry {
         let replaced = existing.map(|e| e.record_stamp).max(entry.floor.map(|floor| floor.stamp));
         let above = replaced.map(|stamp| stamp.next(self.stamps.node()));
         match (origin, existing) {
-            (Origin::Replica, Some(existing)) if entry.says_the_same(existing) => existing.record_stamp,
+            // The same word, unless it ends what the removal of an override had left.
+            (Origin::Replica, Some(existing)) if entry.says_the_same(existing) && !existing.is_cleared() => {
+                existing.record_stamp
+            }
             (Origin::Replica, _) => {
                 let said = self.stamps.now().before(entry.lease.interval());
                 // A client that says something new has said it after what was set on what it said before.

@@ -46,6 +46,8 @@ pub(crate) struct Client {
     balanced: bool,
     pub(crate) times: Times,
     link: Arc<Link>,
+    /// Held while it talks to a server: it does one thing after the other.
+    talks: tokio::sync::Mutex<()>,
     inner: Mutex<Inner>,
 }
 
@@ -83,7 +85,15 @@ impl Client {
             heard: None,
         };
         let link = net.link("client");
-        Arc::new(Self { id, servers: servers.to_vec(), balanced, times, link, inner: Mutex::new(inner) })
+        Arc::new(Self {
+            id,
+            servers: servers.to_vec(),
+            balanced,
+            times,
+            link,
+            talks: tokio::sync::Mutex::default(),
+            inner: Mutex::new(inner),
+        })
     }
 
     pub(crate) fn life(&self) -> Life {
@@ -119,6 +129,7 @@ impl Client {
 
     /// It cancels, at every server in turn until one has heard it.
     pub(crate) async fn cancels(&self) {
+        let _talks = self.talks.lock().await;
         self.dies();
         for _ in 0..self.servers.len() {
             if self.call(Method::DELETE, &format!("apps/SIM/{}", self.id), Bytes::new()).await.is_some() {
@@ -134,7 +145,9 @@ impl Client {
         let first = self.inner().chance.random_range(0..most);
         sleep(Duration::from_millis(first)).await;
         loop {
+            let talks = self.talks.lock().await;
             self.beat().await;
+            drop(talks);
             sleep(self.times.beat).await;
         }
     }

@@ -50,7 +50,7 @@ async fn unless_broken(world: &mut World) -> Result<(), Broken> {
     world.trouble(TROUBLE).await?;
     sleep(SETTLED).await;
     invariants::agreement::check(world)?;
-    world.peace(PEACE).await;
+    world.peace(PEACE).await?;
     sleep(SETTLED).await;
     world.note("quiet");
     let mut quiet = invariants::Quiet::begin(world);

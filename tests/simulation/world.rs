@@ -82,6 +82,8 @@ pub(crate) struct World {
     pub(crate) java: Option<Arc<Java>>,
     pub(crate) clients: Vec<Arc<Client>>,
     pub(crate) overrides: BTreeMap<String, SetStatus>,
+    /// Who cancelled while all was well, and when.
+    pub(crate) cancelled_in_peace: BTreeMap<String, Instant>,
     pub(crate) happened: Happened,
     chance: SmallRng,
     started: Instant,
@@ -145,6 +147,7 @@ impl World {
             java,
             clients,
             overrides: BTreeMap::new(),
+            cancelled_in_peace: BTreeMap::new(),
             happened: Happened::default(),
             chance,
             started: now,
@@ -215,13 +218,16 @@ impl World {
     }
 
     /// A while of clients and operators doing what they do, and nothing going wrong.
-    pub(crate) async fn peace(&mut self, during: Duration) {
+    pub(crate) async fn peace(&mut self, during: Duration) -> Result<(), Broken> {
         let end = Instant::now() + during;
         while Instant::now() < end {
             self.somebody_acts().await;
-            let wait = self.chance.random_range(500..3_000);
-            sleep(Duration::from_millis(wait)).await;
+            for _ in 0..self.chance.random_range(1..6) {
+                sleep(Duration::from_millis(500)).await;
+                invariants::cancelled::look(self)?;
+            }
         }
+        Ok(())
     }
 
     async fn recover(&mut self) {
@@ -334,6 +340,9 @@ impl World {
                     self.happened.cancelled += 1;
                     self.overrides.remove(&client.id);
                     client.cancels().await;
+                    if Instant::now() > self.troubled_until {
+                        self.cancelled_in_peace.insert(client.id.clone(), Instant::now());
+                    }
                 }
             }
             3 => {
@@ -359,6 +368,7 @@ impl World {
         if fresh && self.started.elapsed() > Duration::from_secs(1) {
             self.overrides.insert(client.id.clone(), SetStatus { value: None, certain: false });
         }
+        self.cancelled_in_peace.remove(&client.id);
         client.says(status, dirty);
         self.note(&format!("{} says {status} {dirty}", client.id));
     }

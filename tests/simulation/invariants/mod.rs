@@ -1,6 +1,7 @@
 //! What must hold, one file each.
 
 pub(crate) mod agreement;
+pub(crate) mod cancelled;
 pub(crate) mod flapping;
 pub(crate) mod heard;
 pub(crate) mod overrides;
@@ -43,6 +44,7 @@ impl Quiet {
 
     pub(crate) fn look(&mut self, world: &World) -> Result<(), Broken> {
         self.flapping.look(world)?;
+        cancelled::look(world)?;
         resurrection::look(world)
     }
 
