@@ -7,9 +7,13 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// A stamp further ahead of a node's own stamp clock than this is refused: its maker's wall clock is wrong, and taking
+/// A stamp further ahead of a node's own wall clock than this is refused: its maker's wall clock is wrong, and taking
 /// it would carry the error to every node.
 pub const FARTHEST_AHEAD: Duration = Duration::from_secs(24 * 3600);
+
+/// No clock follows others further than this. So what it stamps is refused by no node whose wall clock is an hour behind
+/// its own, however far ahead a stranger says to be, and a node that starts with a right clock can always join.
+const FARTHEST_FOLLOWED: i64 = 23 * 3600 * 1000;
 
 /// The random id of one process. Host names are never compared: two nodes may share one, and one node may have many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -156,15 +160,19 @@ impl StampClock {
     /// If it is more than [`FARTHEST_AHEAD`]; it is not taken notice of then.
     pub(super) fn observe(&self, seen: Stamp) -> Result<i64, FromTheFuture> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let ahead_ms = seen.millis.saturating_sub(self.physical(&state));
+        let own = self.base.saturating_add(monotonic(&self.clock));
+        let ahead_ms = seen.millis.saturating_sub(own);
         if u128::try_from(ahead_ms).is_ok_and(|ahead| ahead > FARTHEST_AHEAD.as_millis()) {
             return Err(FromTheFuture { ahead_ms });
         }
-        state.offset = state.offset.saturating_add(ahead_ms.max(0));
-        state.last = state.last.max((seen.millis, seen.count));
+        let offset = state.offset.max(ahead_ms.min(FARTHEST_FOLLOWED));
+        let moved = offset - std::mem::replace(&mut state.offset, offset);
+        if ahead_ms <= FARTHEST_FOLLOWED {
+            state.last = state.last.max((seen.millis, seen.count));
+        }
         // This node may be in its own list of peers, and answer itself.
         let first = seen.node != self.node && !std::mem::replace(&mut state.met, true);
-        Ok(if first { ahead_ms.max(0) } else { 0 })
+        Ok(if first { moved } else { 0 })
     }
 
     fn physical(&self, state: &State) -> i64 {
@@ -218,12 +226,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stamp_more_than_a_day_ahead_is_refused_and_moves_nothing() {
         let (_, stamps) = clock(1000, 1);
-        let day = 24 * 3600 * 1000;
+        let (hour, day) = (3600 * 1000, 24 * 3600 * 1000);
         let at = |millis| Stamp { millis, count: 0, node: NodeId(2) };
         assert_eq!(stamps.observe(at(1001 + day)), Err(FromTheFuture { ahead_ms: day + 1 }));
         assert_eq!(stamps.now().millis, 1000);
-        assert_eq!(stamps.observe(at(1000 + day)), Ok(day));
-        assert_eq!(stamps.observe(at(1500 + day)), Ok(0), "only the first one tells how far it was behind");
+        assert_eq!(stamps.observe(at(1000 + hour)), Ok(hour));
+        assert_eq!(stamps.observe(at(1000 + day)), Ok(0), "only the first one tells how far it was behind");
+        assert_eq!(
+            stamps.now().millis,
+            1000 + 23 * hour,
+            "who is a little behind must not refuse what follows"
+        );
+        assert!(stamps.observe(at(1001 + day)).is_err(), "having followed one does not let in the next");
     }
 
     proptest! {
