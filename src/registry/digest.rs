@@ -145,6 +145,7 @@ impl Fnv {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stamp::Stamp;
     use super::super::tests::registered;
     use super::*;
     use std::collections::BTreeSet;
@@ -178,6 +179,21 @@ mod tests {
         assert_ne!(moved.digest(), plain.digest());
         assert_ne!(with(|e| e.own_status = InstanceStatus::Down), plain.digest());
         assert_ne!(with(|e| e.record_dirty = 5), plain.digest());
+    }
+
+    /// Two nodes may have stamped one record of a Java server differently; they must notice if that shows.
+    #[test]
+    fn a_digest_tells_which_of_record_and_override_is_newer() {
+        let stamped = |record: i64| {
+            let stamp = |millis| Stamp { millis, ..Stamp::ZERO };
+            let value = OverrideValue::Set(InstanceStatus::OutOfService);
+            let mut entry = registered("A", "a");
+            entry.record_stamp = stamp(record);
+            entry.over = Some(Override { value, stamp: stamp(5), last_dirty: None });
+            entry.digest()
+        };
+        assert_eq!(stamped(3), stamped(4));
+        assert_ne!(stamped(4), stamped(6));
     }
 
     #[test]

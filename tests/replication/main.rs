@@ -8,6 +8,7 @@ mod cases;
 mod catalog;
 mod catalog_queue;
 mod foreign;
+mod found;
 mod hostile;
 mod identity;
 mod list_changes;

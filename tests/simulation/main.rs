@@ -10,7 +10,6 @@
 
 mod client;
 mod coverage;
-mod found;
 mod history;
 mod invariants;
 mod java;

@@ -1,1 +1,0 @@
-//! Faults that histories have found, each by the seed that found it.
