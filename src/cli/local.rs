@@ -42,6 +42,12 @@ async fn cluster(ports: &[u16], settings: &[String]) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot tell which program this is")?;
     let address = |port: &u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), *port);
     let peers: Vec<String> = ports.iter().map(|port| format!("http://{}/eureka/", address(port))).collect();
+    // Whoever holds one of the ports would be taken for a node of this cluster, and its registry for ours.
+    for port in ports {
+        std::net::TcpListener::bind(address(port)).with_context(|| {
+            format!("{} is in use; choose another --port, the nodes take those that follow", address(port))
+        })?;
+    }
     let mut running = JoinSet::new();
     let mut pids = BTreeMap::new();
     for port in ports {

@@ -159,6 +159,9 @@ fn run(settings: Settings) -> anyhow::Result<()> {
             freezer: Arc::default(),
         };
         let node = Node::new(settings, env, address.port());
+        if let Err(wrong) = node.check_peers_file().await {
+            anyhow::bail!("{wrong}");
+        }
         stop_on_signals(&node)?;
         let stop = node.stopper();
         let booted = async {

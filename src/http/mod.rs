@@ -18,6 +18,7 @@ mod reject;
 mod status;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -125,7 +126,13 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
         say(NODE_HEADER, &api.peers.id().to_string());
         say(CLOCK_HEADER, &api.registry.stamps().now().to_string());
         say(STATE_HEADER, api.gate.state().as_str());
-        if let Some(ago) = api.peers.lost_ago() {
+        // A node that is no peer here is told nothing: what it finds by comparing was lost to it.
+        let ago = if id.is_some_and(|id| !api.peers.knows(id)) {
+            Some(Duration::ZERO)
+        } else {
+            api.peers.lost_ago()
+        };
+        if let Some(ago) = ago {
             say(LOST_HEADER, &ago.as_millis().to_string());
         }
     }

@@ -148,20 +148,37 @@ impl Node {
         &self.metrics
     }
 
+    /// Whether the file of peers, if there is one, can be used.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub async fn check_peers_file(&self) -> Result<(), String> {
+        self.api.peers.check_file().await
+    }
+
     /// Copies the peers' registry, registers itself, opens for traffic and starts the background work.
     ///
     /// From the beginning the peers are told what changes here, and batches, registrations and cancellations are taken.
     pub async fn boot(&self) {
         self.start_replication().await;
         if !self.api.peers.is_empty() {
-            let synced = self.api.peers.sync(self.api.gate.copying()).await;
+            let longest = self.api.settings.peers.sync_timeout;
             tracing::info!(
-                instances = synced.instances,
-                sources = synced.sources,
-                every_peer_answered = synced.complete,
-                expected_renewals = self.api.registry.self_preservation().expected,
-                "the registry is copied"
+                "looking for a peer to copy the registry from, for at most {longest:?}; reads are answered 403"
             );
+            let synced = self.api.peers.sync(self.api.gate.copying()).await;
+            let instances = self.api.registry.len();
+            if synced.sources > 0 {
+                tracing::info!(instances, sources = synced.sources, "the registry is copied");
+            } else if synced.complete {
+                tracing::info!(instances, "no peer has anything to copy");
+            } else {
+                tracing::warn!(
+                    instances,
+                    "opening without a copy: not every peer answered. If there should be instances, check the peers in \
+                     eureka.client.service-url (--peers) before clients read from here"
+                );
+            }
         }
         self.open();
     }

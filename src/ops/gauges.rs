@@ -46,6 +46,7 @@ pub(super) fn of(api: &Api) -> Names {
         "Bytes that the read-only cache holds",
         api.cache.read_only_bytes() as usize,
     );
+    whole("ready", "1 while the node takes traffic, as /health/ready says", usize::from(api.gate.is_ready()));
     let (remembered, forgotten) = api.registry.remembered();
     whole("remembered", "Instances that are gone and remembered for peers that may not know", remembered);
     whole("remembered_dropped", "Such instances forgotten for want of room", forgotten as usize);
@@ -76,7 +77,7 @@ fn per_peer(api: &Api, names: &mut Names) {
         if let Some(took) = peer.round_trip {
             set(&round_trip, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         }
-        if let Some(found) = peer.compared {
+        if let Some(found) = peer.compared.filter(|_| peer.available) {
             set(&equal, u64::from(found.equal));
             set(&instances, found.instances as u64);
         }

@@ -13,7 +13,7 @@ use axum::routing::get;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry as Names;
 
-use crate::http::Api;
+use crate::http::{Api, NodeState};
 
 /// What the handlers need of a node.
 #[derive(Debug)]
@@ -44,7 +44,13 @@ async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
     if ops.api.gate.is_ready() {
         (StatusCode::OK, "ready\n")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready: the node is starting or stopping\n")
+        let words = match ops.api.gate.state() {
+            NodeState::Booting => "not ready: starting, looking for a peer to copy the registry from\n",
+            NodeState::Copying => "not ready: starting, copying a peer's registry\n",
+            NodeState::Draining => "not ready: stopping\n",
+            NodeState::Open => "not ready: waiting for clients to register, as nothing was there to copy\n",
+        };
+        (StatusCode::SERVICE_UNAVAILABLE, words)
     }
 }
 

@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use eurekad_wire::{InstanceStatus, made_writable};
 
 use super::Ops;
-use crate::peers::{PeerState, PeerView};
+use crate::http::NodeState;
+use crate::peers::{PeerKind, PeerState, PeerView};
 use crate::registry::{Happened, RecentEvent, Scope};
 
 /// The most instances and events that are listed; a page of everything would help nobody.
@@ -29,6 +30,8 @@ struct Index<'a> {
     instances: usize,
     self_preservation: String,
     protecting: bool,
+    /// What it is doing, while it answers no reads.
+    starting: Option<&'static str>,
     overdue: usize,
     peers: Vec<Peer>,
     rows: Vec<Instance>,
@@ -78,10 +81,13 @@ impl From<PeerView> for Peer {
             None | Some(PeerState::Open) => view.kind.word().to_owned(),
             Some(state) => format!("{}, {}", view.kind.word(), state.word()),
         };
-        let registry = match view.compared {
-            None => String::new(),
-            Some(found) if found.equal => format!("{} instances, the same as here", found.instances),
-            Some(found) => format!("{} instances, differs from here", found.instances),
+        let registry = match view.compared.filter(|_| view.available) {
+            None if view.kind == PeerKind::Java => "not compared with Java servers".to_owned(),
+            None => "unknown".to_owned(),
+            Some(found) => {
+                let agrees = if found.equal { "the same as here" } else { "not the same as here" };
+                format!("{} live instances, {agrees} {} ago", found.instances, ago(found.ago))
+            }
         };
         let PeerView { url, available: up, queued, dropped, .. } = view;
         Self { url, kind, up, state, queued, dropped, registry }
@@ -146,6 +152,14 @@ fn view(ops: &Ops) -> Index<'_> {
         datacenter: &settings.instance.datacenter,
         instances: decided.leases,
         self_preservation: decided.to_string(),
+        starting: match api.gate.state() {
+            _ if api.gate.is_open() => None,
+            NodeState::Booting => Some("starting, and looks for a peer to copy the registry from"),
+            NodeState::Copying => Some("starting, and copies a peer's registry"),
+            NodeState::Open | NodeState::Draining => {
+                Some("waiting for clients to register: nothing was there to copy")
+            }
+        },
         protecting: !decided.allows_eviction(),
         overdue: registry.overdue(Duration::ZERO).len(),
         peers: api.peers.views().into_iter().map(Peer::from).collect(),

@@ -23,12 +23,16 @@ const BALANCER_LOGGED_EVERY: Duration = Duration::from_secs(600);
 impl PeerEurekaNode {
     /// What is known of it.
     pub fn view(&self) -> PeerView {
+        let now = self.wiring().clock.tick();
         let inner = self.inner();
         PeerView {
             url: self.url().to_string(),
             kind: inner.kind,
             state: inner.state.filter(|_| matches!(inner.kind, PeerKind::Ours(_))),
-            compared: inner.compared.filter(|_| matches!(inner.kind, PeerKind::Ours(_))),
+            compared: inner
+                .compared
+                .filter(|_| matches!(inner.kind, PeerKind::Ours(_)))
+                .map(|(at, instances, equal)| LastCompared { ago: now.since(at), instances, equal }),
             available: inner.last_success.is_some() && inner.last_error.is_none(),
             last_success: inner.last_success,
             last_error: inner.last_error.clone(),
@@ -118,8 +122,8 @@ impl PeerEurekaNode {
 
     /// What a comparison found.
     pub(super) fn note_compared(&self, instances: usize, equal: bool) {
-        let at = self.wiring().clock.epoch_millis();
-        self.inner().compared = Some(LastCompared { at, instances, equal });
+        let now = self.wiring().clock.tick();
+        self.inner().compared = Some((now, instances, equal));
     }
 
     /// Something may not have reached the peer: the next comparison may find it.

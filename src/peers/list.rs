@@ -114,6 +114,13 @@ impl PeerList {
         read.urls
     }
 
+    /// Why the file cannot be used, if there is one: at a start, when no list was read before, that is an error.
+    pub(super) async fn check_file(&self) -> Result<(), String> {
+        let mut complaints = Complaints::default();
+        self.file_entries(&mut complaints).await;
+        complaints.into_values().next().map_or(Ok(()), Err)
+    }
+
     async fn file_entries(&self, complaints: &mut Complaints) -> Vec<PeerSource> {
         let Some(path) = self.file.clone() else { return Vec::new() };
         let shown = path.display().to_string();

@@ -13,7 +13,7 @@ use super::backoff::Backoff;
 use super::nodes::Wiring;
 use super::problem::Problem;
 use super::queue::{Flags, Queue};
-use super::view::{LastCompared, PeerKind, PeerState};
+use super::view::{PeerKind, PeerState};
 use crate::clock::Tick;
 use crate::registry::Key;
 use crate::settings::PeerUrl;
@@ -71,7 +71,8 @@ pub(super) struct Inner {
     pub(super) on_their_way: Vec<(Key, Flags)>,
     pub(super) kind: PeerKind,
     pub(super) state: Option<PeerState>,
-    pub(super) compared: Option<LastCompared>,
+    /// When it was last compared with, how many instances it had, and whether it knew the same.
+    pub(super) compared: Option<(Tick, usize, bool)>,
     /// The node that answered before this one, and when it last did.
     pub(super) before: Option<(NodeId, Tick)>,
     pub(super) balancer_logged: Option<Tick>,

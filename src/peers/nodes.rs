@@ -93,12 +93,23 @@ impl PeerEurekaNodes {
         }
     }
 
+    /// Whether the file of peers, if there is one, can be read and understood.
+    ///
+    /// # Errors
+    /// What is wrong with it. Later that leaves the peers as they were; at a start there are none yet.
+    pub async fn check_file(&self) -> Result<(), String> {
+        self.list.check_file().await
+    }
+
     /// Reads the list of peers and returns those that are new: each needs its [`sender`](PeerEurekaNode::sender) run.
     pub async fn refresh(&self) -> Vec<Arc<PeerEurekaNode>> {
         let urls = self.list.read().await;
         let now = self.wiring.clock.tick();
         let (new, came, gone) = self.apply(urls, now);
-        if !came.is_empty() || !gone.is_empty() {
+        let urls_gone = !gone.is_empty();
+        if urls_gone && self.nodes().is_empty() {
+            tracing::warn!(left = gone.join(", "), "no peer is left in the list: this node is alone now");
+        } else if !came.is_empty() || !gone.is_empty() {
             tracing::info!(came = came.join(", "), left = gone.join(", "), "the list of peers has changed");
         }
         if !new.is_empty() {
@@ -232,6 +243,11 @@ impl PeerEurekaNodes {
         }
         let meant = nodes.iter().filter(|node| !is_known || node.kind() == PeerKind::Ours(id));
         meant.for_each(|node| node.try_again());
+    }
+
+    /// Whether this is the id of a peer, or of this node itself.
+    pub fn knows(&self, id: NodeId) -> bool {
+        id == self.wiring.id || self.nodes().iter().any(|node| node.kind() == PeerKind::Ours(id))
     }
 
     /// Waits until a node calls that nobody here knows: names may have got new addresses.

@@ -98,7 +98,7 @@ impl PeerEurekaNode {
             }
             tracing::info!(
                 peer = %self.url(), differed = keys.len(), changed_here = changed, after_a_known_loss = lost,
-                first = ?keys.first(), "put right what differed"
+                first = keys.first().map(|key| format!("{}/{}", key.app, key.id)), "put right what differed"
             );
             Ok(changed)
         }

@@ -207,7 +207,8 @@ impl PeerEurekaNodes {
 impl PeerEurekaNode {
     async fn what_it_has(&self) -> Said {
         if let Err(problem) = self.batch(&[]).await {
-            tracing::info!(peer = %self.url(), "the peer {problem}");
+            // Its sender says so at a level that people read, and once.
+            tracing::debug!(peer = %self.url(), "the peer {problem}");
             return Said::Nothing;
         }
         let view = self.view();

@@ -68,8 +68,8 @@ impl PeerState {
 /// What the last comparison with a node of this kind found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastCompared {
-    /// When, epoch milliseconds.
-    pub at: i64,
+    /// How long ago.
+    pub ago: Duration,
     /// How many instances it has that are not about to go.
     pub instances: usize,
     /// Whether it knows the same as this node.

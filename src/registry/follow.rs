@@ -127,9 +127,13 @@ impl Registry {
             && self.settings.doubling == super::Doubling::Auto
         {
             tracing::info!(
-                doubling = known,
-                "renewed leases live {} their duration",
-                if known { "twice" } else { "once" }
+                "{}: renewed leases live {} their duration (eurekad.lease.duration-doubling: auto)",
+                if known {
+                    "a Java server is among the peers"
+                } else {
+                    "no Java server is left among the peers"
+                },
+                if known { "twice, as they do there," } else { "once" }
             );
         }
     }
