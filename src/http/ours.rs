@@ -32,6 +32,12 @@ const LARGE: usize = 512 * 1024;
 /// Registries of so many instances are walked through by the workers.
 const LARGE_REGISTRY: usize = 1000;
 
+/// Nodes send four megabytes and one record at once.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The most buckets of one copy; nodes ask for eight.
+const MOST_COPIED: usize = 32;
+
 /// The most bytes of records in the answer to what was told; the next comparison brings the rest.
 const MOST_KNOWN: usize = 16 * 1024 * 1024;
 
@@ -169,12 +175,13 @@ pub(super) async fn copy(
         NodeState::Booting | NodeState::Copying => return Err(Reject::Forbidden),
     }
     let now = api.clock.tick();
+    let to = to.min(from.saturating_add(MOST_COPIED)).min(BUCKETS);
     let told = aside(&api, move |registry| {
-        let keys = registry.copied_keys(|bucket| (from..to.min(BUCKETS)).contains(&bucket));
+        let keys = registry.copied_keys(|bucket| (from..to).contains(&bucket));
         let states = keys.iter().map(|key| WireState::of(&registry.key_state(key), now));
-        Told { known: states.collect(), ..Told::default() }
+        json(&Told { known: states.collect(), ..Told::default() })
     });
-    Ok(answer(&told.await))
+    Ok(with_type("application/json", told.await))
 }
 
 /// Computes something over a registry; over a large one on a thread of its own.
@@ -198,7 +205,7 @@ async fn read<T: DeserializeOwned + Send + 'static>(
     }
     let http = &api.settings.http;
     let limit = Limit {
-        bytes: http.max_batch_bytes,
+        bytes: http.max_batch_bytes.min(MOST_BYTES.max(http.max_body_bytes.saturating_mul(2))),
         setting: "eurekad.limits.batch-bytes",
         timeout: http.body_timeout,
     };
@@ -238,10 +245,11 @@ pub(super) fn check_clock(api: &Api, headers: &HeaderMap) -> Result<(), Box<Resp
 }
 
 fn answer(answer: &impl Serialize) -> Response {
-    with_type(
-        "application/json",
-        serde_json::to_vec(answer).expect("texts, numbers and lists are always JSON"),
-    )
+    with_type("application/json", json(answer))
+}
+
+fn json(answer: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(answer).expect("texts, numbers and lists are always JSON")
 }
 
 fn hex(number: u64) -> String {

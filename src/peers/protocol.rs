@@ -3,10 +3,12 @@
 //! Moments travel as ages in milliseconds, since no two nodes share a clock; who reads them says which moment they are
 //! counted back from.
 
+use std::fmt;
 use std::time::Duration;
 
 use eurekad_wire::{AppName, Detail, Form, Format, InstanceId, InstanceStatus, Shown, decode, encode};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::clock::Tick;
@@ -19,6 +21,7 @@ pub struct Tell {
     /// Whether it also asks what is known of these keys; then the ages of leases come back too.
     pub asks: bool,
     /// The states.
+    #[serde(deserialize_with = "at_most")]
     pub keys: Vec<WireState>,
 }
 
@@ -142,8 +145,19 @@ struct WireMark {
 #[error("{0}")]
 pub struct Unreadable(String);
 
-/// No lease is longer: what is not heard of for so long is gone anyway.
+/// No age is longer: what is not heard of for so long is gone anyway.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// What went is remembered by how long its lease lived, and how often its client renewed: no longer than this, whatever a
+/// node says.
+const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// What went is remembered for a while, and costs its name: longer ones are not taken.
+const LONGEST_NAME: usize = 1024;
+
+/// The most keys of one request or answer. Nodes send a thousand; what is written small can be much when it is read.
+const MOST_KEYS: usize = 100_000;
 
 impl WireState {
     /// A state, with its ages as they are at `now`.
@@ -207,6 +221,9 @@ impl WireState {
         if self.app.is_empty() || self.id.is_empty() {
             return Err(wrong("a key needs an application and an id"));
         }
+        if self.record.is_none() && self.app.len() + self.id.len() > LONGEST_NAME {
+            return Err(Unreadable(format!("a name of more than {LONGEST_NAME} bytes, without a record")));
+        }
         let key = Key { app: AppName::new(&self.app), id: InstanceId::new(&self.id) };
         let record = match &self.record {
             None => None,
@@ -239,8 +256,8 @@ impl WireState {
                 Floor {
                     stamp: stamp(&floor.stamp)?,
                     last_dirty: floor.last_dirty,
-                    interval: duration(floor.interval_ms),
-                    life: duration(floor.life_ms),
+                    interval: duration(floor.interval_ms).min(LONGEST_INTERVAL),
+                    life: duration(floor.life_ms).min(LONGEST_LIFE),
                     blind: floor.blind,
                 },
                 moment(floor.age_ms),
@@ -252,13 +269,37 @@ impl WireState {
                 stamp: stamp(&mark.stamp)?,
                 heard: moment(mark.heard_ms),
                 cancelled: mark.cancelled,
-                life: duration(mark.life_ms),
+                life: duration(mark.life_ms).min(LONGEST_LIFE),
                 blind: false,
             }),
         };
         let heard = self.age_ms.map(|age_ms| Heard { at: moment(age_ms), renewed: !self.never_renewed });
         Ok(KeyState { key, record, over, floor, mark, heard })
     }
+}
+
+/// A list of no more than [`MOST_KEYS`].
+fn at_most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WireState>, D::Error> {
+    struct Bounded;
+    impl<'de> Visitor<'de> for Bounded {
+        type Value = Vec<WireState>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {MOST_KEYS} keys")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut keys: A) -> Result<Self::Value, A::Error> {
+            let mut taken = Vec::new();
+            while let Some(key) = keys.next_element()? {
+                if taken.len() == MOST_KEYS {
+                    return Err(A::Error::invalid_length(MOST_KEYS + 1, &self));
+                }
+                taken.push(key);
+            }
+            Ok(taken)
+        }
+    }
+    deserializer.deserialize_seq(Bounded)
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -89,6 +89,9 @@ impl PeerEurekaNodes {
             copying.fetch_or(!round.ours.is_empty() || !round.java.is_empty(), Ordering::Relaxed);
             if let Some(instances) = self.copy_from_ours(&round.ours).await {
                 (synced.instances, synced.sources) = (instances, 1);
+            } else {
+                // One that has a registry could not be copied to the end: it is asked again.
+                round.some_may_have_data |= !round.ours.is_empty();
             }
             if synced.instances == 0 {
                 for (node, applications) in round.java {

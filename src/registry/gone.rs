@@ -15,8 +15,12 @@ use crate::clock::Tick;
 /// The most that is kept of what went; the oldest goes first.
 const CAPACITY: usize = 100_000;
 
-/// The most cancellations of unknown instances. Anybody can send those, and they must not push out the others.
+/// The most that is kept of what was not here when it went. Anybody can say that of anything, and must not push out the
+/// rest with it.
 const BLIND_CAPACITY: usize = 10_000;
+
+/// Longer names of what was not here are not remembered.
+const LONGEST_UNKNOWN_NAME: usize = 1024;
 
 /// Kept for so much longer than twice a lease.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -63,6 +67,8 @@ pub(super) struct Gone {
     pub mark: Option<Mark>,
     /// When it went.
     pub at: Tick,
+    /// Whether it was here when it went.
+    known: bool,
     /// Whether peers were told once more, for one of them had missed it.
     told: bool,
 }
@@ -77,10 +83,6 @@ impl Gone {
     /// so what clients cancelled meanwhile left a blind floor.
     pub(super) fn went_while_copying(&self) -> bool {
         self.mark.is_some() || self.floor.is_some_and(|floor| floor.blind)
-    }
-
-    fn is_blind(&self) -> bool {
-        self.floor.map_or_else(|| self.mark.is_some_and(|mark| mark.blind), |floor| floor.blind)
     }
 }
 
@@ -110,13 +112,13 @@ impl WhatWent {
     }
 
     /// An instance was cancelled at `at`. Of two cancellations the later counts.
-    pub(super) fn cancelled(&mut self, key: Key, floor: Floor, at: Tick) {
-        let mark = match self.by_key.get(&key) {
-            Some(known) if known.floor.is_some_and(|known| known.stamp >= floor.stamp) => return,
-            Some(known) => known.mark,
-            None => None,
+    pub(super) fn cancelled(&mut self, key: Key, floor: Floor, at: Tick, known: bool) {
+        let (mark, known) = match self.by_key.get(&key) {
+            Some(before) if before.floor.is_some_and(|before| before.stamp >= floor.stamp) => return,
+            Some(before) => (before.mark, known || before.known),
+            None => (None, known),
         };
-        self.keep(key, Gone { floor: Some(floor), mark, at, told: false });
+        self.keep(key, Gone { floor: Some(floor), mark, at, known, told: false });
     }
 
     /// A lease ended at `at` without its client. `floor` is what its client's last cancellation left.
@@ -125,14 +127,18 @@ impl WhatWent {
         let floor = floor.or(known.and_then(|known| known.floor));
         let earlier = known.and_then(|known| known.mark);
         let mark = earlier.filter(|earlier| earlier.heard > mark.heard).unwrap_or(mark);
-        self.keep(key, Gone { floor, mark: Some(mark), at, told: false });
+        let known = !mark.blind || known.is_some_and(|known| known.known);
+        self.keep(key, Gone { floor, mark: Some(mark), at, known, told: false });
     }
 
     fn keep(&mut self, key: Key, gone: Gone) {
-        let (order, capacity) = if gone.is_blind() {
-            (&mut self.blind_order, BLIND_CAPACITY)
-        } else {
+        let (order, capacity) = if gone.known {
             (&mut self.order, CAPACITY)
+        } else {
+            if key.app.as_str().len() + key.id.as_str().len() > LONGEST_UNKNOWN_NAME {
+                return;
+            }
+            (&mut self.blind_order, BLIND_CAPACITY)
         };
         order.push_back((key.clone(), gone.at));
         self.by_key.insert(key, gone);
@@ -235,7 +241,7 @@ mod tests {
 
     fn with_floor() -> (WhatWent, Key) {
         let (mut went, key) = (WhatWent::default(), Key::new("A", "a"));
-        went.cancelled(key.clone(), floor(1, false), NOW);
+        went.cancelled(key.clone(), floor(1, false), NOW, true);
         (went, key)
     }
 
@@ -257,8 +263,8 @@ mod tests {
     #[test]
     fn of_two_cancellations_the_later_counts() {
         let (mut went, key) = with_floor();
-        went.cancelled(key.clone(), floor(5, false), later(1));
-        went.cancelled(key.clone(), floor(3, false), later(2));
+        went.cancelled(key.clone(), floor(5, false), later(1), true);
+        went.cancelled(key.clone(), floor(3, false), later(2), true);
         let gone = went.get(&key).copied();
         assert_eq!(gone.and_then(|gone| gone.floor), Some(floor(5, false)));
     }
@@ -276,7 +282,7 @@ mod tests {
     fn cancellations_of_unknown_instances_push_out_no_others() {
         let (mut went, key) = with_floor();
         for n in 0..=BLIND_CAPACITY {
-            went.cancelled(Key::new("X", &n.to_string()), floor(2, true), later(1));
+            went.cancelled(Key::new("X", &n.to_string()), floor(2, true), later(1), false);
         }
         assert!(went.get(&key).is_some());
         assert_eq!((went.len(), went.dropped()), (BLIND_CAPACITY + 1, 1));
@@ -286,7 +292,7 @@ mod tests {
     fn what_is_kept_is_bounded_by_count() {
         let mut went = WhatWent::default();
         for n in 0..=CAPACITY {
-            went.cancelled(Key::new("A", &n.to_string()), floor(1, false), NOW);
+            went.cancelled(Key::new("A", &n.to_string()), floor(1, false), NOW, true);
         }
         assert_eq!((went.len(), went.order.len(), went.dropped()), (CAPACITY, CAPACITY, 1));
     }

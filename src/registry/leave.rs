@@ -108,7 +108,7 @@ impl Registry {
     pub(super) fn remember(&self, guarded: &mut Guarded, key: Key, exit: Exit, floor: Option<Floor>) {
         let at = self.clock.tick();
         match exit {
-            Exit::Cancelled(floor) => guarded.went.cancelled(key, floor, at),
+            Exit::Cancelled(floor) => guarded.went.cancelled(key, floor, at, !floor.blind),
             Exit::Ended(mark) => guarded.went.ended(key, mark, floor, at),
         }
     }

@@ -11,6 +11,7 @@ use super::lease::Lease;
 use super::leave::Exit;
 use super::merge::{Parts, merge};
 use super::outcome::Oversize;
+use super::register::DIRTY_FROM_THE_FUTURE_MS;
 use super::stamp::{FromTheFuture, Stamp};
 use super::state::Registered;
 use super::status::{self, Override};
@@ -61,6 +62,12 @@ enum Side {
 impl Registry {
     /// Merges what another node knows of a key.
     pub fn merge(&self, theirs: KeyState, how: How) -> Merged {
+        let mut theirs = theirs;
+        if let Some((floor, _)) = &mut theirs.floor {
+            // A timestamp from the future would keep every later life of the instance out, where Java tells of it.
+            floor.last_dirty =
+                floor.last_dirty.min(self.clock.epoch_millis().saturating_add(DIRTY_FROM_THE_FUTURE_MS));
+        }
         if let Some(refused) = theirs.stamps().find_map(|stamp| self.observe(stamp).err()) {
             return Merged::FromTheFuture(refused);
         }
@@ -95,7 +102,7 @@ impl Registry {
             (Some(here), None) => self.cancelled_there(&mut guarded, key, &here, floor_moved),
             (None, None) => {
                 if let Some((floor, at)) = floor_moved {
-                    guarded.went.cancelled(key, floor, at);
+                    guarded.went.cancelled(key, floor, at, false);
                 }
                 Merged::Known
             }
@@ -112,7 +119,7 @@ impl Registry {
             (None, Some(_)) => {
                 let over = self.winning_override(None, &theirs, parts.over);
                 if let Some((floor, at)) = floor_moved {
-                    guarded.went.cancelled(key, floor, at);
+                    guarded.went.cancelled(key, floor, at, false);
                 }
                 self.merge_new(&mut guarded, theirs, over, floor, how)
             }

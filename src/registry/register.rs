@@ -16,7 +16,7 @@ use super::status::{self, Existing, Override, OverrideValue};
 use super::{Guarded, Key, Origin, Registry, Touched};
 
 /// A `lastDirtyTimestamp` further ahead of our clock than this is a client's clock gone wrong.
-const DIRTY_FROM_THE_FUTURE_MS: i64 = 60_000;
+pub(super) const DIRTY_FROM_THE_FUTURE_MS: i64 = 60_000;
 
 impl Registry {
     /// Registers an instance, or registers it again.

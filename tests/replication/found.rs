@@ -1,5 +1,6 @@
 //! Faults that the simulation has found, each as the shortest history that shows it.
 
+use eurekad::peers::PeerKind;
 use serde_json::json;
 
 use crate::foreign::{java_registers, java_says};
@@ -39,8 +40,10 @@ async fn that_something_was_lost_is_told_to_everybody_who_asks_however_often() {
     pass_ms(10_000).await;
     net.heal();
     pass_ms(10_000).await;
+    let PeerKind::Ours(b) = a.peer("b:1").kind else { panic!("B is known") };
+    let b = b.to_string();
     for _ in 0..3 {
-        let node = ("eurekad-node", "00000000000000ff");
+        let node = ("eurekad-node", b.as_str());
         let question = json!({"count": 0, "buckets": []}).to_string();
         let (status, headers, _) = a.post("/eureka/peerreplication/ours/compare", &[node], question).await;
         assert_eq!(status, 200);

@@ -22,6 +22,7 @@ mod repair;
 mod senders;
 mod slow_peers;
 mod stamps;
+mod strangers;
 mod sync;
 mod tells;
 mod walks;
