@@ -26,7 +26,7 @@ const LONGEST_UNKNOWN_NAME: usize = 1024;
 const MARGIN: Duration = Duration::from_secs(60);
 
 /// What nodes tell each other of the same renewal is late by the way of each telling: so much younger is no younger.
-const LATE: Duration = Duration::from_secs(2);
+const LATE: Duration = Duration::from_millis(200);
 
 /// A cancellation by a client or an operator, here or at a node of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
