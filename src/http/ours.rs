@@ -19,7 +19,7 @@ use super::gate::NodeState;
 use super::reject::Reject;
 use super::{Api, register, with_type};
 use crate::clock::Tick;
-use crate::peers::protocol::{Compare, Compared, CopyBuckets, Tell, Told, WireDigest, WireState};
+use crate::peers::protocol::{Compare, Compared, CopyBuckets, Tell, Told, WireDigest, WireState, hex};
 use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, NodeId, REFUSED_HEADER};
 use crate::registry::{BUCKETS, How, Key, KeyState, Merged, Registry, Stamp};
 
@@ -250,8 +250,4 @@ fn answer(answer: &impl Serialize) -> Response {
 
 fn json(answer: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(answer).expect("texts, numbers and lists are always JSON")
-}
-
-fn hex(number: u64) -> String {
-    format!("{number:016x}")
 }

@@ -278,6 +278,11 @@ impl WireState {
     }
 }
 
+/// A digest as it is written: both sides of a comparison must write it alike.
+pub fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
+}
+
 /// A list of no more than [`MOST_KEYS`].
 fn at_most<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WireState>, D::Error> {
     struct Bounded;

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use super::node::PeerEurekaNode;
 use super::nodes::PeerEurekaNodes;
 use super::problem::Problem;
-use super::protocol::{Compare, Compared, Tell, Told, WireState};
+use super::protocol::{Compare, Compared, Tell, Told, WireState, hex};
 use super::view::{PeerKind, PeerState};
 use crate::registry::{Digests, How, Key};
 
@@ -195,8 +195,4 @@ async fn digests(registry: &Arc<crate::registry::Registry>) -> Digests {
     }
     let registry = Arc::clone(registry);
     crate::blocking::finished(tokio::task::spawn_blocking(move || registry.digests())).await
-}
-
-fn hex(number: u64) -> String {
-    format!("{number:016x}")
 }
