@@ -73,6 +73,8 @@ pub struct HttpMetrics {
     pub bodies_unreadable: Counter,
     /// Calls of nodes whose clock is too far ahead.
     pub clocks_refused: Counter,
+    /// Requests without the credentials that are asked for.
+    pub unauthorized: Counter,
 }
 
 /// What went on between nodes.
@@ -126,6 +128,11 @@ impl Metrics {
         counter("bodies_too_large", "Request bodies over their limit", &http.bodies_too_large);
         counter("bodies_unreadable", "Request bodies that could not be read", &http.bodies_unreadable);
         counter("clocks_refused", "Calls of nodes whose clock is a day ahead", &http.clocks_refused);
+        counter(
+            "unauthorized",
+            "Requests answered 401: without credentials or with wrong ones",
+            &http.unauthorized,
+        );
         counter("peer_requests_answered", "Requests to peers that were answered", &peers.answered);
         counter("peer_requests_failed", "Requests to peers that failed", &peers.failed);
         counter("peer_changes_refused", "Changes that peers refused", &peers.refused);

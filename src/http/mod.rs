@@ -3,6 +3,7 @@
 //! Handlers hold no state of their own: they read a request, call the registry or the cache once, and write the
 //! answer. Eureka's quirks of status codes, empty bodies and headers are visible here and nowhere else.
 
+mod auth;
 mod batch;
 mod body;
 mod drain;
@@ -29,6 +30,7 @@ use axum::routing::{get, post, put};
 use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
+pub use auth::Access;
 pub use gate::{Gate, NodeState};
 pub use paths::normalise;
 
@@ -66,6 +68,8 @@ pub struct Api {
     pub workers: Workers,
     /// Whether reads are answered.
     pub gate: Gate,
+    /// Who may use the node.
+    pub access: Access,
     /// What was refused.
     pub metrics: HttpMetrics,
 }
@@ -139,29 +143,36 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
     response
 }
 
-/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, and
-/// `OPTIONS`.
-pub fn front(context_path: &str, routes: Router) -> Router {
+/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, who may use
+/// the node, `OPTIONS`, and the end of connections to a node that stops.
+pub fn front(api: Arc<Api>, context_path: &str, routes: Router) -> Router {
     let context_path: Arc<str> = context_path.into();
     Router::new().fallback(move |request: Request| {
-        let (context_path, routes) = (Arc::clone(&context_path), routes.clone());
-        async move { dispatch(&context_path, routes, request).await }
+        let (api, context_path, routes) = (Arc::clone(&api), Arc::clone(&context_path), routes.clone());
+        async move { dispatch(&api, &context_path, routes, request).await }
     })
 }
 
-async fn dispatch(context_path: &str, routes: Router, mut request: Request) -> Response {
-    if !paths::normalise(context_path, request.uri_mut()) {
-        return StatusCode::NOT_FOUND.into_response();
-    }
+async fn dispatch(api: &Api, context_path: &str, routes: Router, mut request: Request) -> Response {
+    let below = paths::normalise(context_path, request.uri_mut());
     let options = request.method() == Method::OPTIONS;
     let (request, rest) = drain::watched(request);
-    let mut response = routes.oneshot(request).await.into_response();
+    let mut response = if !api.access.allows(request.uri().path(), request.headers()) {
+        api.metrics.unauthorized.inc();
+        auth::unauthorized()
+    } else if below {
+        routes.oneshot(request).await.into_response()
+    } else {
+        StatusCode::NOT_FOUND.into_response()
+    };
     // **Compat:** Java answers OPTIONS 200 with `Allow` and a description that no client reads. The router knows
     // the methods of a path when it refuses one.
     if options && response.status() == StatusCode::METHOD_NOT_ALLOWED {
         *response.status_mut() = StatusCode::OK;
     }
-    if !rest.drain().await {
+    // A client that keeps its connection would go on using a node that is about to stop.
+    let stopping = api.gate.state() == NodeState::Draining;
+    if !rest.drain().await || stopping {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response

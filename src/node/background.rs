@@ -11,6 +11,7 @@ use tokio::time::{MissedTickBehavior, sleep};
 use super::Node;
 use super::tasks::Tasks;
 use crate::clock::Clock;
+use crate::http::NodeState;
 use crate::peers::PeerEurekaNodes;
 use crate::registry::{
     Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_SLOT, SelfPreservationState,
@@ -95,6 +96,9 @@ impl Node {
             let mut ticks = ticks(Duration::from_secs(interval.unsigned_abs().into()));
             loop {
                 ticks.tick().await;
+                if api.gate.state() == NodeState::Draining {
+                    return;
+                }
                 match api.registry.heartbeat(&api.own.app, api.own.id(), Heartbeat::default(), Origin::Client)
                 {
                     HeartbeatOutcome::Renewed => {}

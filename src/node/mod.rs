@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
-use crate::http::{self, Api, Gate};
+use crate::http::{self, Access, Api, Gate};
 use crate::ops::{self, Ops};
 use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
@@ -34,12 +34,6 @@ pub use freezer::Freezer;
 use own_instance::own_instance;
 pub use tasks::TaskPanicked;
 use tasks::Tasks;
-
-/// How long requests that are under way may take when a node stops.
-const DRAIN: Duration = Duration::from_secs(5);
-
-/// How long telling the peers what they have not heard yet may take when a node stops.
-const FLUSH: Duration = Duration::from_secs(3);
 
 /// What a node is handed of the world.
 #[derive(Debug)]
@@ -61,6 +55,8 @@ pub struct Env {
 pub struct Node {
     api: Arc<Api>,
     router: Router,
+    /// Health and metrics, for a port of their own.
+    management: Router,
     metrics: Metrics,
     chance: Mutex<SmallRng>,
     tasks: Tasks,
@@ -100,6 +96,7 @@ impl Node {
         }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
+        let access = Access::new(&settings.access);
         let context_path = settings.http.context_path.clone();
         let started = clock.tick();
         let api = Arc::new(Api {
@@ -112,20 +109,46 @@ impl Node {
             peers,
             workers,
             gate,
+            access,
             metrics: metrics.http.clone(),
         });
         let mut names = Names::with_prefix("eurekad");
         metrics.name_into(&mut names);
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
-        let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
+        let mut routes = http::routes(Arc::clone(&api)).merge(ops::routes(Arc::clone(&ops)));
+        if api.settings.http.management_port.is_none() {
+            routes = routes.merge(ops::management(Arc::clone(&ops)));
+        }
+        let router = http::front(Arc::clone(&api), &context_path, routes);
+        let management = ops::health(Arc::clone(&ops)).merge(ops::management(ops));
+        let management = http::front(Arc::clone(&api), "", management);
         let stop = CancellationToken::new();
         let tasks = Tasks::new(stop.clone(), freezer);
-        Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, reload: Arc::default() }
+        Self {
+            api,
+            router,
+            management,
+            metrics,
+            chance: Mutex::new(chance),
+            tasks,
+            stop,
+            reload: Arc::default(),
+        }
     }
 
     /// Every route of the node.
     pub fn router(&self) -> Router {
         self.router.clone()
+    }
+
+    /// Health and metrics, for a port of their own.
+    pub fn management_router(&self) -> Router {
+        self.management.clone()
+    }
+
+    /// The node's random id.
+    pub fn id(&self) -> NodeId {
+        self.api.peers.id()
     }
 
     /// The node's registry.
@@ -207,29 +230,64 @@ impl Node {
         self.start_background(itself);
     }
 
-    /// Answers requests on `listener` until [`stop`](Self::stopper) is cancelled, then finishes what is under way and
-    /// tells the peers what they have not heard yet.
+    /// Answers requests on `listener`, and those for health and metrics on `management` if there is one, until
+    /// [`stop`](Self::stopper) is cancelled; then stops in order.
+    ///
+    /// The order: not ready, and out of the registry; for a while requests are still taken, so that balancers and clients
+    /// see that this node goes; no more connections, and what is under way is finished; the peers are told what they have
+    /// not heard. Each step has its bound in `eurekad.stop.*`.
     ///
     /// # Errors
     /// If a background task panicked.
-    pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
-        let limits = serve::Limits::new(&self.api.settings.http);
-        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        management: Option<TcpListener>,
+    ) -> Result<(), TaskPanicked> {
+        let (settings, metrics) = (&self.api.settings, &self.metrics.http);
+        let limits = serve::Limits::new(&settings.http);
+        let close = CancellationToken::new();
+        let order = async {
+            self.stop.cancelled().await;
+            self.announce_end();
+            tokio::time::sleep(settings.stop.grace).await;
+            close.cancel();
+        };
+        let drain = settings.stop.drain;
+        let main = serve::serve(listener, self.router(), &limits, metrics, &close, drain);
+        let management_limits = serve::Limits::new(&settings.http);
+        let beside = async {
+            if let Some(listener) = management {
+                let router = self.management_router();
+                serve::serve(listener, router, &management_limits, metrics, &close, drain).await;
+            }
+        };
+        tokio::join!(order, main, beside);
         // The senders run on until the peers have been told.
-        self.leave().await;
+        self.flush().await;
         self.tasks.end().await
     }
 
     /// Takes this node itself out of the registry, and tells the peers that and what else they have not heard.
     pub async fn leave(&self) {
+        self.announce_end();
+        self.flush().await;
+    }
+
+    /// Balancers and peers hear that this node is about to stop.
+    fn announce_end(&self) {
         let api = &self.api;
         api.gate.drain();
         if api.registry.instance(&api.own.app, api.own.id()).is_some() {
             api.registry.cancel(&api.own.app, api.own.id(), Origin::Client);
         }
-        if tokio::time::timeout(FLUSH, api.peers.flush()).await.is_err() {
+    }
+
+    async fn flush(&self) {
+        let longest = self.api.settings.stop.flush;
+        if tokio::time::timeout(longest, self.api.peers.flush()).await.is_err() {
             tracing::warn!(
-                "some peers did not take the last changes in {FLUSH:?}; their clients will tell them"
+                "some peers did not take the last changes in {longest:?}; their clients will tell them"
             );
         }
     }

@@ -13,7 +13,13 @@ pub(super) fn own_instance(settings: &Settings, port: u16, now: i64) -> Instance
     info.port = Port { number: port.into(), enabled: true };
     info.vip_address = Some(named.app_name.to_lowercase().into());
     info.data_center_info = Some(DataCenterInfo::MyOwn);
-    info.lease_info = Some(LeaseInfo::default());
+    info.lease_info = Some(LeaseInfo {
+        renewal_interval_secs: named.renewal_interval_secs,
+        duration_secs: named.duration_secs,
+        ..LeaseInfo::default()
+    });
+    info.metadata =
+        named.metadata.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
     info.home_page_url =
         Some(format!("http://{}:{port}{}/", named.host_name, settings.http.context_path).into());
     info.is_coordinating_discovery_server = true;

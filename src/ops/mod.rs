@@ -1,6 +1,8 @@
 //! What people and their tools use beside the Eureka API: health, metrics, the page at `/`.
 
+mod actuator;
 mod gauges;
+mod health;
 mod page;
 
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use axum::routing::get;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry as Names;
 
-use crate::http::{Api, NodeState};
+use crate::http::Api;
 
 /// What the handlers need of a node.
 #[derive(Debug)]
@@ -24,34 +26,34 @@ pub struct Ops {
     pub names: Names,
 }
 
-/// `/`, `/health/live`, `/health/ready` and `/metrics`.
+/// The page, and health for balancers.
 pub fn routes(ops: Arc<Ops>) -> Router {
+    let settings = &ops.api.settings.http;
+    let page = match settings.dashboard {
+        true => Router::new().route(&settings.dashboard_path, get(page::index)),
+        false => Router::new(),
+    };
+    page.with_state(Arc::clone(&ops)).merge(health(ops))
+}
+
+/// `/health/live` and `/health/ready`: on every port.
+pub fn health(ops: Arc<Ops>) -> Router {
     Router::new()
-        .route("/", get(page::index))
-        .route("/health/live", get(live))
-        .route("/health/ready", get(ready))
-        .route("/metrics", get(metrics))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready))
         .with_state(ops)
 }
 
-/// 200 as long as the process answers at all.
-async fn live() -> &'static str {
-    "live\n"
-}
-
-/// 200 while the node takes traffic, else 503: for balancers.
-async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
-    if ops.api.gate.is_ready() {
-        (StatusCode::OK, "ready\n")
-    } else {
-        let words = match ops.api.gate.state() {
-            NodeState::Booting => "not ready: starting, looking for a peer to copy the registry from\n",
-            NodeState::Copying => "not ready: starting, copying a peer's registry\n",
-            NodeState::Draining => "not ready: stopping\n",
-            NodeState::Open => "not ready: waiting for clients to register, as nothing was there to copy\n",
-        };
-        (StatusCode::SERVICE_UNAVAILABLE, words)
-    }
+/// What Spring serves on the port of its management: `/actuator`, and `/metrics`.
+pub fn management(ops: Arc<Ops>) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/actuator", get(actuator::index))
+        .route("/actuator/health", get(actuator::health))
+        .route("/actuator/health/liveness", get(actuator::liveness))
+        .route("/actuator/health/readiness", get(actuator::readiness))
+        .route("/actuator/info", get(actuator::info))
+        .with_state(ops)
 }
 
 /// Counters and gauges, as Prometheus reads them. Gauges are computed when they are asked for.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{OriginalUri, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use eurekad_wire::{InstanceStatus, made_writable};
@@ -23,6 +23,10 @@ const MOST_EVENTS: usize = 20;
 struct Index<'a> {
     version: &'a str,
     context_path: &'a str,
+    /// What leads from this page to the root of all paths, in front of a relative link.
+    root: String,
+    /// Whether metrics are on this port.
+    metrics: bool,
     now: String,
     up_for: String,
     environment: &'a str,
@@ -100,8 +104,8 @@ struct Event {
     what: String,
 }
 
-pub(super) async fn index(State(ops): State<Arc<Ops>>) -> Response {
-    let page = view(&ops).render();
+pub(super) async fn index(State(ops): State<Arc<Ops>>, OriginalUri(asked): OriginalUri) -> Response {
+    let page = view(&ops, asked.path()).render();
     match page {
         Ok(html) => (
             [
@@ -117,7 +121,7 @@ pub(super) async fn index(State(ops): State<Arc<Ops>>) -> Response {
     }
 }
 
-fn view(ops: &Ops) -> Index<'_> {
+fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
     let api = &ops.api;
     let (settings, registry, now) = (&api.settings, &api.registry, api.clock.tick());
     let decided = registry.self_preservation();
@@ -146,6 +150,8 @@ fn view(ops: &Ops) -> Index<'_> {
     Index {
         version: env!("CARGO_PKG_VERSION"),
         context_path: &settings.http.context_path,
+        root: to_root(asked, &settings.http.dashboard_path),
+        metrics: settings.http.management_port.is_none(),
         now: time(api.clock.epoch_millis()),
         up_for: ago(now.since(api.started)),
         environment: &settings.instance.environment,
@@ -167,6 +173,18 @@ fn view(ops: &Ops) -> Index<'_> {
         rows,
         registered: events(registry.recent_registrations()),
         cancelled: events(registry.recent_cancellations()),
+    }
+}
+
+/// What leads a browser from the page at `asked` to the root of all paths. Relative, for a proxy in front may have taken
+/// a prefix away that only the browser knows.
+fn to_root(asked: &str, page: &str) -> String {
+    let below = page.matches('/').count() - usize::from(page == "/");
+    let ups = if asked.ends_with('/') { below } else { below.saturating_sub(1) };
+    match asked.rsplit('/').next() {
+        // At the root itself, without its slash: a browser takes the last part for a file.
+        Some(last) if page == "/" && !last.is_empty() => format!("{last}/"),
+        _ => "../".repeat(ups),
     }
 }
 
@@ -207,4 +225,24 @@ fn events(recent: Vec<RecentEvent>) -> Vec<Event> {
 fn is_web_link(url: &str) -> bool {
     let url = url.trim_start().to_ascii_lowercase();
     url.starts_with("http://") || url.starts_with("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Case: P097
+    #[test]
+    fn links_lead_to_the_root_from_wherever_the_page_is() {
+        for (asked, page, root) in [
+            ("/", "/", ""),
+            ("/registry/", "/", ""),
+            ("/registry", "/", "registry/"),
+            ("/registry/dashboard", "/dashboard", ""),
+            ("/registry/dashboard/", "/dashboard", "../"),
+            ("/a/b", "/a/b", "../"),
+        ] {
+            assert_eq!(to_root(asked, page), root, "{asked}");
+        }
+    }
 }

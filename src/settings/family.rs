@@ -1,7 +1,8 @@
 //! Settings whose keys end in a name of the user's choice, such as a zone.
 
-use super::table::{peers, words};
-use super::{Settings, relaxed};
+use super::Settings;
+use super::property::{relaxed, run_together};
+use super::values::{peers, words};
 
 /// A family of settings: one key for each name.
 pub struct Family {
@@ -9,8 +10,18 @@ pub struct Family {
     pub key: &'static str,
     /// What it is for, in one line.
     pub about: &'static str,
+    /// Its keys in Netflix's files.
+    netflix: Netflix,
     /// Reads the value into its place. The error says what was expected.
     pub(super) set: fn(&mut Settings, &str, &str) -> Result<(), String>,
+}
+
+/// How Netflix's files name a family's keys.
+enum Netflix {
+    /// With the name at the end of another key.
+    Before(&'static str),
+    /// With the name between two parts, both relaxed.
+    Around(&'static str, &'static str),
 }
 
 impl std::fmt::Debug for Family {
@@ -24,6 +35,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         key: "eureka.client.availability-zones.REGION",
         about: "The zones of a region, separated by commas, the own one first; without any it has defaultZone",
+        netflix: Netflix::Around("eureka", "availabilityzones"),
         set: |s, region, v| {
             s.peers.zones.zones.set(region, words(v));
             Ok(())
@@ -32,21 +44,69 @@ pub static FAMILIES: &[Family] = &[
     Family {
         key: "eureka.client.service-url.ZONE",
         about: "The API URLs of one zone's servers; a zone without any has those of default-zone",
+        netflix: Netflix::Before("eureka.service-url"),
         set: |s, zone, v| {
             s.peers.zones.service_urls.set(zone, peers(v)?);
+            Ok(())
+        },
+    },
+    Family {
+        key: "eureka.instance.metadata-map.NAME",
+        about: "Metadata that this server registers of itself",
+        netflix: Netflix::Before("eureka.metadata"),
+        set: |s, name, v| {
+            s.instance.metadata.set(name, v.to_owned());
             Ok(())
         },
     },
 ];
 
 impl Family {
-    /// The name at the end of `key`, if it is one of this family's.
+    /// The part of its key before the name.
+    fn prefix(&self) -> &'static str {
+        self.key.rsplit_once('.').map_or(self.key, |(prefix, _)| prefix)
+    }
+
+    /// The name in `key`, if it is one of this family's.
     pub(super) fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let (prefix, _) = self.key.rsplit_once('.')?;
-        let (before, name) =
-            key.match_indices('.').nth(prefix.matches('.').count()).map(|(at, _)| key.split_at(at))?;
-        let name = &name[1..];
-        (relaxed(before) == relaxed(prefix) && !name.is_empty()).then_some(name)
+        let at_end = |prefix: &str| {
+            let (before, name) =
+                key.match_indices('.').nth(prefix.matches('.').count()).map(|(at, _)| key.split_at(at))?;
+            let name = &name[1..];
+            (relaxed(before) == relaxed(prefix) && !name.is_empty()).then_some(name)
+        };
+        let in_the_middle = |prefix: &str, suffix: &str| {
+            let (first, rest) = key.split_once('.')?;
+            let (name, last) = rest.rsplit_once('.')?;
+            (relaxed(first) == prefix && relaxed(last) == suffix && !name.is_empty()).then_some(name)
+        };
+        at_end(self.prefix()).or_else(|| match self.netflix {
+            Netflix::Before(prefix) => at_end(prefix),
+            Netflix::Around(prefix, suffix) => in_the_middle(prefix, suffix),
+        })
+    }
+
+    /// The name at the end of an environment variable, if it is one of this family's.
+    pub(super) fn name_in_variable<'a>(&self, variable: &'a str) -> Option<&'a str> {
+        let mut prefix = run_together(self.prefix());
+        let end = variable.char_indices().find_map(|(at, c)| {
+            if prefix.is_empty() {
+                return Some(at);
+            }
+            if c != '_' {
+                let expected = prefix.remove(0);
+                if c.to_ascii_lowercase() != expected {
+                    return Some(usize::MAX);
+                }
+            }
+            None
+        })?;
+        variable.get(end..)?.strip_prefix('_').filter(|name| !name.is_empty())
+    }
+
+    /// The key of one of the family.
+    pub(super) fn key_for(&self, name: &str) -> String {
+        format!("{}.{name}", self.prefix())
     }
 }
 

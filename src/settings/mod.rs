@@ -5,10 +5,25 @@
 //! `eurekad.*`. [`SETTINGS`] is the one table of them, with [`FAMILIES`] for keys that end in a name: parsing,
 //! `--help` and errors are all made from these.
 
+mod arguments;
+mod blank;
+mod environment;
 mod family;
-mod parse;
+mod files;
+mod java;
+mod known;
+mod load;
 mod peer_url;
+mod placeholders;
+mod problem;
+mod profiles;
+mod property;
+mod resolve;
+mod secret;
+mod show;
+mod system;
 mod table;
+mod values;
 mod zones;
 
 use std::net::IpAddr;
@@ -16,10 +31,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use arguments::{Argument, from_arguments, split_arguments};
 pub use family::{FAMILIES, Family, Named};
-use parse::relaxed;
-pub use parse::{Dotted, Invalid, Problem, from_arguments, split_arguments};
+pub use files::{Places, Unreadable};
+pub use load::{Effective, Loaded, Sources, load};
 pub use peer_url::{InvalidUrl, PeerSource, PeerUrl};
+pub use problem::{Invalid, Note, Problem};
+pub use property::{Origin, Place};
+pub use secret::Secret;
+pub use show::{listing, reference};
 pub use table::{SETTINGS, Setting};
 pub(crate) use zones::in_order_of_preference;
 pub use zones::{TxtRecords, ZoneSettings};
@@ -37,6 +57,10 @@ pub struct Settings {
     pub timers: TimerSettings,
     /// Who it is.
     pub instance: InstanceSettings,
+    /// Who may use it.
+    pub access: AccessSettings,
+    /// How it stops.
+    pub stop: StopSettings,
     /// Who its peers are and how it treats them.
     pub peers: PeerSettings,
     /// What it logs.
@@ -52,6 +76,14 @@ pub struct HttpSettings {
     pub port: u16,
     /// A path in front of all others, such as `/registry`; empty for none.
     pub context_path: String,
+    /// A port of its own for health and metrics.
+    pub management_port: Option<u16>,
+    /// The address of that port.
+    pub management_bind: Option<IpAddr>,
+    /// Whether there is a page for people.
+    pub dashboard: bool,
+    /// Where that page is.
+    pub dashboard_path: String,
     /// Whether delta fetches are answered 403.
     pub disable_delta: bool,
     /// Whether reads are answered while the node still copies its peers' registry.
@@ -188,7 +220,7 @@ pub struct TimerSettings {
     pub renewal_threshold: Duration,
 }
 
-/// Who a node says it is, in its status document.
+/// Who a node says it is, in its status document and in the registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceSettings {
     /// Its application.
@@ -197,12 +229,40 @@ pub struct InstanceSettings {
     pub host_name: String,
     /// Its address.
     pub ip_address: String,
+    /// Whether its address stands for its host name.
+    pub prefer_ip_address: bool,
+    /// How often it renews its own lease, in seconds.
+    pub renewal_interval_secs: i32,
+    /// How long that lease lives, in seconds.
+    pub duration_secs: i32,
+    /// Metadata that it registers of itself.
+    pub metadata: Named<String>,
     /// Its instance id.
     pub id: String,
     /// A label of the environment.
     pub environment: String,
     /// A label of the data centre.
     pub datacenter: String,
+}
+
+/// Who may use a node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AccessSettings {
+    /// The name.
+    pub user: String,
+    /// The password; if it is empty, everybody may.
+    pub password: Secret,
+}
+
+/// How a node stops: one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StopSettings {
+    /// How long it still takes requests, so that balancers and clients see that it goes.
+    pub grace: Duration,
+    /// How long requests that are under way may take after that.
+    pub drain: Duration,
+    /// How long telling the peers what they have not heard may take after that.
+    pub flush: Duration,
 }
 
 /// What a node logs.
@@ -227,5 +287,15 @@ impl Default for Settings {
     /// Every setting at the default that [`SETTINGS`] names.
     fn default() -> Self {
         from_arguments(&[]).expect("the defaults in the table are valid: a test parses each")
+    }
+}
+
+impl Settings {
+    /// This server's own instance id, given the port it listens on.
+    ///
+    /// **Compat:** Spring's default: host name, application and port.
+    pub fn own_instance_id(&self, port: u16) -> String {
+        let InstanceSettings { app_name, host_name, id, .. } = &self.instance;
+        if id.is_empty() { format!("{host_name}:{app_name}:{port}") } else { id.clone() }
     }
 }

@@ -1,10 +1,13 @@
 //! The table of settings.
 
-use std::net::IpAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Doubling, LogFormat, PeerSource, RenewalAccounting, Settings};
+use super::property::without_credentials;
+use super::values::{
+    address, at_least_one, boolean, context_path, fraction, host_name, interval_ms, log_filter, millis,
+    number, one_of, optional, page_path, password, peers, port, url_path,
+};
+use super::{Doubling, LogFormat, RenewalAccounting, Settings};
 
 /// One setting: a row of the table.
 pub struct Setting {
@@ -16,6 +19,22 @@ pub struct Setting {
     pub about: &'static str,
     /// Reads the value into its place. The error says what was expected.
     pub(super) set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+impl Setting {
+    /// Whether its value is shown to nobody.
+    pub fn is_secret(&self) -> bool {
+        self.key.ends_with(".password")
+    }
+
+    /// A value of it, as it may be shown.
+    pub(super) fn shown(&self, value: &str) -> String {
+        match self.is_secret() {
+            true if value.is_empty() => String::new(),
+            true => "******".to_owned(),
+            false => without_credentials(value),
+        }
+    }
 }
 
 impl std::fmt::Debug for Setting {
@@ -43,6 +62,14 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.bind => address(v)?;
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
+    "management.server.port" = "", "A port of its own for health and metrics; empty: the port of everything else",
+        |s, v| s.http.management_port => optional(v, port)?;
+    "management.server.address" = "", "The address of that port; empty: the address of everything else",
+        |s, v| s.http.management_bind => optional(v, address)?;
+    "spring.security.user.name" = "user", "Who may use this server, once a password is set",
+        |s, v| s.access.user => v.to_owned();
+    "spring.security.user.password" = "", "The password; with one, everything but health asks for it",
+        |s, v| s.access.password => password(v)?;
     "eureka.client.service-url.default-zone" = "", "The peers' API URLs, separated by commas; dns+http://NAME:PORT/eureka/ for every address of a name",
         |s, v| s.peers.zones.default_zone => peers(v)?;
     "eureka.client.region" = "us-east-1", "This server's region; its peers are the servers of all zones of it",
@@ -159,14 +186,33 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.limits.write-timeout-ms" = "30000",
         "How long a client may take nothing of its answer; beyond, its connection is closed",
         |s, v| s.http.write_timeout => interval_ms(v)?;
-    "eureka.instance.appname" = "eurekad", "This server's application, in its status document",
+    "spring.application.name" = "eureka", "The application under which this server registers itself",
         |s, v| s.instance.app_name => v.to_owned();
+    "eureka.instance.appname" = "", "The same, stronger; empty: spring.application.name",
+        |s, v| s.instance.app_name => if v.is_empty() { s.instance.app_name.clone() } else { v.to_owned() };
     "eureka.instance.hostname" = "", "This server's host name; empty for the system's",
         |s, v| s.instance.host_name => v.to_owned();
-    "eureka.instance.ip-address" = "127.0.0.1", "This server's address",
+    "eureka.instance.ip-address" = "", "This server's address; empty for the system's",
         |s, v| s.instance.ip_address => v.to_owned();
     "eureka.instance.instance-id" = "", "This server's instance id; empty makes host:application:port of it",
         |s, v| s.instance.id => v.to_owned();
+    "eureka.instance.prefer-ip-address" = "false", "Register this server by its address, not by its host name",
+        |s, v| s.instance.prefer_ip_address => boolean(v)?;
+    "eureka.instance.lease-renewal-interval-in-seconds" = "30", "How often this server renews its own lease",
+        |s, v| s.instance.renewal_interval_secs => at_least_one::<u16>(v)?.into();
+    "eureka.instance.lease-expiration-duration-in-seconds" = "90", "How long that lease lives without a renewal",
+        |s, v| s.instance.duration_secs => at_least_one::<u16>(v)?.into();
+    "eureka.dashboard.enabled" = "true", "Whether there is a page for people",
+        |s, v| s.http.dashboard => boolean(v)?;
+    "eureka.dashboard.path" = "/", "Where it is",
+        |s, v| s.http.dashboard_path => page_path(v)?;
+    "eurekad.stop.grace-ms" = "3000",
+        "How long a node that stops still takes requests, so that balancers and clients see that it goes",
+        |s, v| s.stop.grace => millis(v)?;
+    "eurekad.stop.drain-ms" = "3000", "After that, how long requests that are under way may take",
+        |s, v| s.stop.drain => millis(v)?;
+    "eurekad.stop.flush-ms" = "3000", "After that, how long telling the peers what they have not heard yet may take",
+        |s, v| s.stop.flush => millis(v)?;
     "eureka.environment" = "test", "A label shown on the page",
         |s, v| s.instance.environment => v.to_owned();
     "eureka.datacenter" = "default", "A label shown on the page",
@@ -176,145 +222,3 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.log.format" = "text", "text, or json: one object a line",
         |s, v| s.log.format => one_of(v, &[("text", LogFormat::Text), ("json", LogFormat::Json)])?;
 };
-
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "expected a whole number that is not negative and not too large".to_owned())
-}
-
-fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
-    number(text)
-        .ok()
-        .filter(|n| *n >= T::from(1))
-        .ok_or_else(|| "expected a whole number of 1 or more".to_owned())
-}
-
-fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "expected a port, 0 to 65535".to_owned())
-}
-
-fn millis(text: &str) -> Result<Duration, String> {
-    number::<u64>(text).map(Duration::from_millis).map_err(|e| format!("{e}, in milliseconds"))
-}
-
-fn interval_ms(text: &str) -> Result<Duration, String> {
-    at_least_one::<u64>(text).map(Duration::from_millis).map_err(|e| format!("{e}, in milliseconds"))
-}
-
-fn fraction(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.parse().ok();
-    value
-        .filter(|v| (0.0..=1.0).contains(v))
-        .ok_or_else(|| "expected a number from 0 to 1, such as 0.85".to_owned())
-}
-
-fn boolean(text: &str) -> Result<bool, String> {
-    one_of(text, &[("true", true), ("false", false)])
-}
-
-fn address(text: &str) -> Result<IpAddr, String> {
-    let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
-    bare.parse().map_err(|_| "expected an IP address, such as 127.0.0.1 or [::]".to_owned())
-}
-
-fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value).ok_or_else(|| {
-        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-        format!("expected one of {}", words.join(", "))
-    })
-}
-
-fn log_filter(text: &str) -> Result<String, String> {
-    let expected =
-        "expected off, error, warn, info, debug or trace, or a filter such as info,eurekad::registry=debug";
-    // A bare word that is no level would be taken for the name of a module, and silence all others.
-    let levels = ["off", "error", "warn", "info", "debug", "trace"];
-    let misspelt = text.split(',').any(|part| {
-        !part.contains(['=', '['])
-            && !part.contains("::")
-            && !levels.contains(&part.trim().to_lowercase().as_str())
-    });
-    match tracing_subscriber::EnvFilter::try_new(text) {
-        Ok(_) if !misspelt => Ok(text.to_owned()),
-        Ok(_) | Err(_) => Err(expected.to_owned()),
-    }
-}
-
-fn context_path(text: &str) -> Result<String, String> {
-    let path = text.trim_end_matches('/');
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
-    if path.is_empty() || (path.starts_with('/') && !path.contains("//") && path.chars().all(plain)) {
-        Ok(path.to_owned())
-    } else {
-        Err("expected a path that begins with a slash, such as /registry".to_owned())
-    }
-}
-
-/// A host's name, or a part of one: what may stand in a DNS name.
-fn host_name(text: &str, example: &str) -> Result<String, String> {
-    let name = text.trim_end_matches('.');
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let good = !name.is_empty() && !name.starts_with('.') && !name.contains("..") && name.chars().all(plain);
-    good.then(|| name.to_owned()).ok_or_else(|| format!("expected a name, such as {example}"))
-}
-
-fn url_path(text: &str) -> Result<String, String> {
-    context_path(&format!("/{}", text.trim_matches('/')))
-        .map_err(|_| "expected a path, such as eureka".to_owned())
-}
-
-/// Words between commas.
-pub(super) fn words(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-pub(super) fn peers(text: &str) -> Result<Vec<PeerSource>, String> {
-    words(text)
-        .iter()
-        .map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas")))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_may_stand_in_brackets() {
-        assert_eq!(address("[::1]"), Ok("::1".parse().unwrap()));
-        assert_eq!(address("127.0.0.1"), Ok("127.0.0.1".parse().unwrap()));
-        assert!(address("localhost").is_err());
-    }
-
-    /// Catalog: G49
-    #[test]
-    fn peers_are_separated_by_commas_and_end_with_a_slash() {
-        let two = peers(" http://a:8761/eureka , http://u:p@b/eureka/,").unwrap();
-        let urls: Vec<String> = two
-            .iter()
-            .map(|source| match source {
-                PeerSource::Url(url) | PeerSource::Dns(url) => url.to_string(),
-                PeerSource::Txt(records) => records.name.clone(),
-            })
-            .collect();
-        assert_eq!(urls, ["http://a:8761/eureka/", "http://b/eureka/"]);
-        assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
-    }
-
-    #[test]
-    fn a_log_filter_is_a_level_or_names_what_it_filters() {
-        for good in ["info", "WARN", "off", "info,eurekad::registry=debug", "eurekad=trace"] {
-            assert!(log_filter(good).is_ok(), "{good}");
-        }
-        for bad in ["loud", "wran", "eurekad=loud", "info,verbose", ""] {
-            assert!(log_filter(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_context_path_begins_with_a_slash_and_does_not_end_with_one() {
-        assert_eq!(context_path("/registry/"), Ok("/registry".into()));
-        assert_eq!(context_path("/"), Ok(String::new()));
-        assert!(context_path("registry").is_err());
-        assert!(context_path("/a b").is_err());
-    }
-}

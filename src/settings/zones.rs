@@ -6,7 +6,7 @@
 //! TXT records. Which zone is preferred changes nothing but the order in which peers are listed.
 
 use super::family::Named;
-use super::{PeerSettings, PeerSource, Problem};
+use super::{PeerSettings, PeerSource, Place, Problem};
 
 /// The zone that a region has if no other is named, and whose URLs stand in for those that a zone lacks.
 const DEFAULT_ZONE: &str = "defaultZone";
@@ -73,12 +73,12 @@ impl ZoneSettings {
     }
 
     /// What does not fit together.
-    pub(super) fn problems(&self) -> Vec<Problem> {
+    pub(super) fn problems(&self, place: &dyn Fn(&str) -> Place) -> Vec<Problem> {
         if self.use_dns {
             let expected = "expected a domain, such as eureka.example.com, since \
                 eureka.client.use-dns-for-fetching-service-urls is true";
-            let (key, value) = ("eureka.client.eureka-server-d-n-s-name".to_owned(), String::new());
-            let missing = Problem::Value { key, value, expected: expected.to_owned() };
+            let (place, value) = (place("eureka.client.eureka-server-d-n-s-name"), String::new());
+            let missing = Problem::Value { place, value, expected: expected.to_owned() };
             return if self.domain.is_empty() { vec![missing] } else { Vec::new() };
         }
         // A file for several regions names zones that are not this one's; a zone of none at all is misspelt.
@@ -86,14 +86,18 @@ impl ZoneSettings {
             |zone: &str| self.zones.iter().any(|(_, zones)| zones.iter().any(|z| Named::<()>::is(z, zone)));
         let unknown = self.service_urls.iter().filter(|(zone, _)| !known(zone));
         let mut problems: Vec<Problem> = unknown
-            .map(|(zone, _)| Problem::NoSuchZone { zone: zone.clone(), region: self.region.clone() })
+            .map(|(zone, _)| Problem::NoSuchZone {
+                place: place(&format!("eureka.client.service-url.{zone}")),
+                zone: zone.clone(),
+                region: self.region.clone(),
+            })
             .collect();
         if problems.is_empty() && self.sources().is_empty() && self.service_urls.iter().next().is_some() {
             // Without peers it would run alone, and nobody would know why.
             let others: Vec<&str> = self.zones.iter().map(|(region, _)| region.as_str()).collect();
             let expected = format!("expected a region whose zones have URLs, among {}", others.join(", "));
-            let (key, value) = ("eureka.client.region".to_owned(), self.region.clone());
-            problems.push(Problem::Value { key, value, expected });
+            let (place, value) = (place("eureka.client.region"), self.region.clone());
+            problems.push(Problem::Value { place, value, expected });
         }
         problems
     }
@@ -129,9 +133,9 @@ pub(crate) fn in_order_of_preference(mut zones: Vec<String>, own: &str, prefer_o
 
 impl PeerSettings {
     /// Fills in what follows from the zones.
-    pub(super) fn resolve_zones(&mut self) -> Vec<Problem> {
+    pub(super) fn resolve_zones(&mut self, place: &dyn Fn(&str) -> Place) -> Vec<Problem> {
         self.sources = self.zones.sources();
-        self.zones.problems()
+        self.zones.problems(place)
     }
 }
 
@@ -202,13 +206,11 @@ mod tests {
         let said = parse(&["--eureka.client.service-url.zone1=http://u:secret@a/eureka/"]).unwrap_err();
         assert_eq!(
             said,
-            "--eureka.client.service-url.zone1: no region has this zone; \
-             write --eureka.client.availability-zones.us-east-1=zone1, or use service-url.defaultZone"
+            "--eureka.client.service-url.zone1: no region has the zone zone1; set \
+             eureka.client.availability-zones.us-east-1=zone1, or use eureka.client.service-url.defaultZone"
         );
         let said = parse(&["--eureka.client.service-url.z1=ftp://u:secret@a/"]).unwrap_err();
-        assert!(said.starts_with("--eureka.client.service-url.z1=…: expected a URL"), "{said}");
-        let said = parse(&["--eureka.client.service-urls.z1=http://a/"]).unwrap_err();
-        assert!(said.ends_with("did you mean --eureka.client.service-url.ZONE?"), "{said}");
+        assert!(said.starts_with("--eureka.client.service-url.z1=ftp://…@a/: expected a URL"), "{said}");
     }
 
     #[test]
@@ -216,7 +218,7 @@ mod tests {
         let settings =
             ["--eureka.client.availability-zones.eu=z1", "--eureka.client.service-url.z1=http://a/eureka/"];
         let said = parse(&settings).unwrap_err();
-        let expected = "--eureka.client.region=us-east-1: expected a region whose zones have URLs, among eu";
+        let expected = "eureka.client.region=us-east-1: expected a region whose zones have URLs, among eu";
         assert_eq!(said, expected);
         assert!(parse(&[settings[0], settings[1], "--eureka.client.region=eu"]).is_ok());
     }
@@ -225,7 +227,7 @@ mod tests {
     fn with_dns_the_peers_come_from_txt_records_alone() {
         let dns = "--eureka.client.use-dns-for-fetching-service-urls=true";
         let said = parse(&[dns]).unwrap_err();
-        assert!(said.starts_with("--eureka.client.eureka-server-d-n-s-name=: expected a domain"), "{said}");
+        assert!(said.starts_with("eureka.client.eureka-server-d-n-s-name=: expected a domain"), "{said}");
         let full = [
             dns,
             "--eureka.client.eurekaServerDNSName=eureka.test",

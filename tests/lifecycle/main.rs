@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
+mod access;
 mod bad_input;
 mod bad_input_json;
 mod bad_input_json_text;
@@ -13,6 +14,7 @@ mod cache;
 mod codes;
 mod delta;
 mod leases;
+mod ops;
 mod overrides;
 mod peers_in;
 mod reads;

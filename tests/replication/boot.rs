@@ -104,12 +104,12 @@ async fn a_node_registers_itself_when_it_has_peers_and_takes_itself_out_when_it_
     let b = Member::new(&net, "b:1", &AB, &[&own("b"), itself]);
     tokio::join!(a.node.boot(), b.node.boot());
     pass_ms(500).await;
-    let seen = async |node: &Member| node.call(Method::GET, "/eureka/apps/EUREKAD", None).await.1.to_string();
-    assert!(seen(&b).await.contains("a:eurekad:8761") && seen(&a).await.contains("b:eurekad:8761"));
+    let seen = async |node: &Member| node.call(Method::GET, "/eureka/apps/EUREKA", None).await.1.to_string();
+    assert!(seen(&b).await.contains("a:eureka:8761") && seen(&a).await.contains("b:eureka:8761"));
     for _ in 0..10 {
         pass_ms(60_000).await;
     }
-    assert!(seen(&b).await.contains("a:eurekad:8761"), "it renews its own lease");
+    assert!(seen(&b).await.contains("a:eureka:8761"), "it renews its own lease");
     a.node.leave().await;
-    assert!(!seen(&b).await.contains("a:eurekad:8761"));
+    assert!(!seen(&b).await.contains("a:eureka:8761"));
 }

@@ -45,7 +45,7 @@ async fn two_nodes_that_list_themselves_list_each_other_again_after_one_was_gone
     b.kill().await;
     pass_ms(300_000).await;
     let listed = async |node: &Member| {
-        let apps = node.call(Method::GET, "/eureka/apps/EUREKAD", None).await.1;
+        let apps = node.call(Method::GET, "/eureka/apps/EUREKA", None).await.1;
         let listed = apps["application"]["instance"].as_array().cloned().unwrap_or_default();
         let mut hosts: Vec<String> =
             listed.iter().map(|instance| instance["hostName"].as_str().unwrap().to_owned()).collect();

@@ -6,3 +6,4 @@ mod clients;
 mod peers;
 mod process;
 mod program;
+mod stop;

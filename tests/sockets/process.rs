@@ -79,9 +79,9 @@ fn a_client_cannot_write_log_lines() {
 fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
     let cases: [(&[&OsStr], &str); 5] = [
         (&[OsStr::from_bytes(b"\xff")], "is not UTF-8"),
-        (&[OsStr::new("--port=abc")], "--port abc: expected a port, 0 to 65535"),
+        (&[OsStr::new("--port=abc")], "--port=abc: expected a port, 0 to 65535"),
         (&[OsStr::new("--eurekad.log.filter=loud")], "expected off, error, warn, info, debug or trace"),
-        (&[OsStr::new("--server.prt=1")], "did you mean --server.port?"),
+        (&[OsStr::new("--eurekad.limits.conections=1")], "did you mean eurekad.limits.connections?"),
         (&[OsStr::new("--nonsense")], "unexpected argument"),
     ];
     for (arguments, words) in cases {

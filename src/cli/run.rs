@@ -1,0 +1,162 @@
+//! Runs one node until it is told to stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use rand::RngExt;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::clock::Clock;
+use crate::node::{Env, Node};
+use crate::peers::{HttpTransport, SystemResolver};
+use crate::settings::{Loaded, Note, Settings};
+use crate::telemetry::start_logging;
+
+/// Runs a node with such settings.
+///
+/// # Errors
+/// If it cannot start, or a part of it failed.
+pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
+    let clock = Clock::system();
+    let began = clock.tick();
+    let Loaded { settings, notes, profiles, files, .. } = loaded;
+    let _written_at_the_end = start_logging(&settings.log, clock.clone())?;
+    for note in notes.iter().filter(|note| note.is_warning()) {
+        tracing::warn!("{note}");
+    }
+    let meaningless: Vec<String> =
+        notes.iter().filter_map(Note::meaningless).map(|place| place.key.clone()).collect();
+    if !meaningless.is_empty() {
+        let keys = meaningless.join(", ");
+        tracing::info!(
+            keys,
+            "settings of the Java server that change nothing here; `eurekad settings` says why"
+        );
+    }
+    raise_open_files(settings.http.max_connections);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    runtime.block_on(async {
+        let address = SocketAddr::new(settings.http.bind, settings.http.port);
+        let listener = listen(address)
+            .with_context(|| format!("cannot listen on {address}; choose another --port or --bind"))?;
+        let address = listener.local_addr().context("cannot tell the address listened on")?;
+        let management = management_listener(&settings, address)?;
+        warn_of_strangers(&settings, address);
+        let base = base_url(&settings, address);
+        let peers = &settings.peers;
+        let transport = HttpTransport::new(peers.connect_timeout, peers.read_timeout, peers.max_answer_bytes)
+            .context("cannot start HTTP")?;
+        let env = Env {
+            clock: clock.clone(),
+            seed: rand::rng().random(),
+            transport: Arc::new(transport),
+            resolver: Arc::new(SystemResolver::default()),
+            freezer: Arc::default(),
+        };
+        let node = Node::new(settings, env, address.port());
+        if let Err(wrong) = node.check_peers_file().await {
+            anyhow::bail!("{wrong}");
+        }
+        stop_on_signals(&node)?;
+        let stop = node.stopper();
+        let booted = async {
+            tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }
+            let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+            tracing::info!(
+                version = env!("CARGO_PKG_VERSION"),
+                %address,
+                node = %node.id(),
+                profiles = profiles.join(","),
+                files = files.join(","),
+                peers = node.peers().len(),
+                took_ms = clock.tick().since(began).as_millis() as u64,
+                "eurekad is open: clients use {base}/eureka/, people {base}/"
+            );
+        };
+        // The listener answers from the beginning: peers may copy from each other, and replicate, while booting.
+        let ((), served) = tokio::join!(booted, node.serve(listener, management));
+        served?;
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+/// The URL of everything, for people.
+fn base_url(settings: &Settings, address: SocketAddr) -> String {
+    // Nobody can go to 0.0.0.0.
+    let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    format!("http://{host}:{}{}", address.port(), settings.http.context_path)
+}
+
+/// The listener of health and metrics, if they have a port of their own.
+fn management_listener(settings: &Settings, address: SocketAddr) -> anyhow::Result<Option<TcpListener>> {
+    let Some(port) = settings.http.management_port else { return Ok(None) };
+    let ip = settings.http.management_bind.unwrap_or(address.ip());
+    let management = SocketAddr::new(ip, port);
+    if management == address {
+        return Ok(None);
+    }
+    let listener = listen(management)
+        .with_context(|| format!("cannot listen on {management}; choose another management.server.port"))?;
+    let address = listener.local_addr().context("cannot tell the address of management.server.port")?;
+    tracing::info!(management = %address, "health and metrics have a port of their own");
+    Ok(Some(listener))
+}
+
+/// Says it once if everybody on the network may change the registry.
+fn warn_of_strangers(settings: &Settings, address: SocketAddr) {
+    if settings.access.password.is_empty() && !address.ip().is_loopback() {
+        tracing::warn!(
+            %address,
+            "whoever reaches this address may change the registry: set spring.security.user.password, \
+             or listen on a private address (--bind)"
+        );
+    }
+}
+
+/// SIGHUP has the list of peers read at once. The first SIGTERM or SIGINT stops the node in order, a second one at once.
+fn stop_on_signals(node: &Node) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let reload = node.reloader();
+    tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            reload.notify_one();
+        }
+    });
+    let stop = node.stopper();
+    tokio::spawn(async move {
+        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+        stop.cancel();
+        tracing::info!("stopping; send the signal again to stop at once");
+        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+        std::process::exit(1);
+    });
+    Ok(())
+}
+
+/// Every connection is an open file, and the usual limit is far below the connections that are allowed.
+fn raise_open_files(connections: usize) {
+    let wanted = (connections as u64).saturating_add(256);
+    let got = rlimit::increase_nofile_limit(wanted).unwrap_or(0);
+    if got < wanted {
+        tracing::warn!(
+            got,
+            wanted,
+            "the system allows fewer open files than eurekad.limits.connections needs; raise `ulimit -n`"
+        );
+    }
+}
+
+/// Listens with a queue that is long enough for a fleet that reconnects at once.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    const BACKLOG: u32 = 4096;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

@@ -1,0 +1,182 @@
+//! Files of settings: which are read, and what documents they hold.
+
+mod properties;
+mod toml;
+mod yaml;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::profiles::{Activation, Profiles};
+use super::property::{Property, joined, relaxed};
+
+/// The files that are looked for where the server starts, and in `config/` there. Of two, the later one counts.
+pub(super) const NAMES: [&str; 7] = [
+    "application.yml",
+    "application.yaml",
+    "application.properties",
+    "eurekad.yml",
+    "eurekad.yaml",
+    "eurekad.properties",
+    "eurekad.toml",
+];
+
+/// One document of a file.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) properties: Vec<Property>,
+    /// With which profiles it counts; without any condition always.
+    pub(super) condition: Option<Activation>,
+}
+
+impl Document {
+    /// Whether it counts.
+    pub(super) fn counts(&self, profiles: &Profiles) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.holds(profiles))
+    }
+}
+
+/// A file that cannot be read or understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Unreadable {
+    path: PathBuf,
+    /// From 1; 0 for the whole file.
+    line: usize,
+    what: String,
+}
+
+impl Unreadable {
+    fn new(path: &Path, line: usize, what: String) -> Self {
+        Self { path: path.to_owned(), line, what }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.line {
+            0 => write!(f, "{path}: {}", self.what),
+            line => write!(f, "{path}:{line}: {}", self.what),
+        }
+    }
+}
+
+/// Where files are looked for.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The directory that relative paths start from, and where the usual names are looked for.
+    pub directory: PathBuf,
+    /// The files named by the user, instead of the usual ones.
+    pub named: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Nowhere.
+    pub(super) fn none() -> Self {
+        Self { directory: PathBuf::new(), named: Vec::new() }
+    }
+
+    /// The files to read for all profiles, or for one: those that are there, and those that must be.
+    pub(super) fn files(&self, profile: Option<&str>) -> Vec<PathBuf> {
+        let name_of = |path: &Path| match (profile, path.file_stem(), path.extension()) {
+            (Some(profile), Some(stem), Some(extension)) => path.with_file_name(format!(
+                "{}-{profile}.{}",
+                stem.to_string_lossy(),
+                extension.to_string_lossy()
+            )),
+            (_, _, _) => path.to_owned(),
+        };
+        if self.named.is_empty() {
+            if self.directory.as_os_str().is_empty() {
+                return Vec::new();
+            }
+            let all = [PathBuf::new(), PathBuf::from("config")]
+                .into_iter()
+                .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)));
+            return all
+                .map(|path| name_of(&path))
+                .filter(|path| self.directory.join(path).is_file())
+                .collect();
+        }
+        let named = self.named.iter().map(|path| name_of(path));
+        // A file that the user names must be there; its variant for a profile may.
+        named.filter(|path| profile.is_none() || self.directory.join(path).is_file()).collect()
+    }
+
+    /// Reads one of them. Its path is shown as it is given.
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<Document>, Unreadable> {
+        let text = std::fs::read(self.directory.join(path)).map_err(|e| {
+            let what = if e.kind() == std::io::ErrorKind::NotFound {
+                "there is no such file; name another with --config, or leave --config out".to_owned()
+            } else {
+                format!("cannot be read: {e}")
+            };
+            Unreadable::new(path, 0, what)
+        })?;
+        let text = String::from_utf8(text)
+            .map_err(|_| Unreadable::new(path, 0, "is not UTF-8; save it as UTF-8".to_owned()))?;
+        parse(text.trim_start_matches('\u{feff}'), path)
+    }
+}
+
+/// The documents in the text of a file, by the ending of its name.
+pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Document>, Unreadable> {
+    let shown: Arc<Path> = path.into();
+    let all = match path.extension().and_then(|ending| ending.to_str()) {
+        // JSON is YAML.
+        Some("yml" | "yaml" | "json") => yaml::documents(text, &shown)?,
+        Some("properties") => properties::documents(text, &shown)?,
+        Some("toml") => vec![toml::document(text, &shown)?],
+        Some(_) | None => {
+            let what = "expected a name that ends in .yml, .yaml, .json, .properties or .toml";
+            return Err(Unreadable::new(path, 0, what.to_owned()));
+        }
+    };
+    all.into_iter().map(|properties| with_condition(joined(properties), path)).collect()
+}
+
+/// Takes the condition out of a document.
+///
+/// **Compat:** `spring.config.activate.on-profile`; the older `spring.profiles` means the same.
+fn with_condition(properties: Vec<Property>, path: &Path) -> Result<Document, Unreadable> {
+    let is_condition =
+        |key: &str| matches!(relaxed(key).as_str(), "spring.config.activate.onprofile" | "spring.profiles");
+    let (conditions, properties): (Vec<_>, Vec<_>) =
+        properties.into_iter().partition(|property| is_condition(&property.key));
+    let condition = conditions.last().map(|property| {
+        property.value.parse().map_err(|e| Unreadable::new(path, 0, format!("{}: {e}", property.key)))
+    });
+    Ok(Document { properties, condition: condition.transpose()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_files_and_their_variants_for_a_profile_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        for name in ["application.yml", "application-peer1.yml", "config/application.properties", "other.yml"]
+        {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let places = Places { directory: folder.path().to_owned(), named: Vec::new() };
+        let paths =
+            |profile| places.files(profile).iter().map(|p| p.display().to_string()).collect::<Vec<_>>();
+        assert_eq!(paths(None), ["application.yml", "config/application.properties"]);
+        assert_eq!(paths(Some("peer1")), ["application-peer1.yml"]);
+        let places = Places { named: vec!["other.yml".into(), "lost.yml".into()], ..places };
+        assert_eq!(places.files(None).len(), 2, "what is named must be there");
+        let said = places.read(Path::new("lost.yml")).unwrap_err().to_string();
+        assert!(said.starts_with("lost.yml: there is no such file"), "{said}");
+        assert!(places.files(Some("peer1")).is_empty());
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_refused() {
+        let said = parse("", Path::new("settings.ini")).unwrap_err().to_string();
+        assert!(said.starts_with("settings.ini: expected a name that ends in"), "{said}");
+    }
+}

@@ -1,0 +1,352 @@
+//! All sources of settings, one above the other.
+
+use std::path::PathBuf;
+
+use super::arguments::Argument;
+use super::environment;
+use super::files::{Document, Places, parse};
+use super::known::Index;
+use super::placeholders::replaced;
+use super::profiles::{Profiles, active};
+use super::property::{Origin, Property, relaxed};
+use super::resolve::resolve;
+use super::values::words;
+use super::{Invalid, Note, Problem, Settings};
+
+/// Where settings come from, the strongest first.
+#[derive(Debug, Clone)]
+pub struct Sources<'a> {
+    /// The command line.
+    pub arguments: &'a [Argument],
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Files.
+    pub files: Places,
+}
+
+impl<'a> Sources<'a> {
+    /// The command line alone.
+    pub(super) fn arguments(arguments: &'a [Argument]) -> Self {
+        Self { arguments, environment: Vec::new(), files: Places::none() }
+    }
+}
+
+/// Settings, and how they came about.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    /// Every setting's value and where it was set, in the order of the table.
+    pub effective: Vec<Effective>,
+    /// What a person should know.
+    pub notes: Vec<Note>,
+    /// The active profiles; `default` alone if there are none.
+    pub profiles: Vec<String>,
+    /// The files that were read, the weakest first.
+    pub files: Vec<PathBuf>,
+}
+
+/// What a setting is, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effective {
+    /// Its key.
+    pub key: String,
+    /// Its value as it may be shown.
+    pub value: String,
+    /// Where it was set.
+    pub origin: Origin,
+}
+
+/// Reads all sources and makes settings of them.
+///
+/// **Compat:** of two sources the stronger counts, as in Spring: command line, `SPRING_APPLICATION_JSON`, environment, files
+/// of a profile, files. Documents and files count with the profiles that they name.
+///
+/// # Errors
+/// If a file cannot be understood, or a value is not one that its setting takes, and so on: all problems at once.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
+    let index = Index::new();
+    let mut problems = Vec::new();
+
+    let mut strong = Vec::new();
+    strong.extend(environment::properties(&sources.environment, &index));
+    if let Some((name, json)) = sources.environment.iter().find(|(name, _)| name == INLINE) {
+        match parse(json, &PathBuf::from(format!("{name}.json"))) {
+            Ok(documents) => strong.extend(
+                documents
+                    .into_iter()
+                    .flat_map(|d| d.properties)
+                    .map(|property| Property { origin: Origin::Environment(INLINE.into()), ..property }),
+            ),
+            Err(e) => problems.push(e.into()),
+        }
+    }
+    for argument in sources.arguments {
+        match argument.property() {
+            Ok(property) => strong.push(property),
+            Err(problem) => problems.push(problem),
+        }
+    }
+
+    let mut files = sources.files.files(None);
+    let mut weak = read(&sources.files, &files, &mut problems);
+    let profiles = profiles(&weak, &strong, &sources.environment, &mut problems);
+    for profile in &profiles.0 {
+        let more = sources.files.files(Some(profile));
+        weak.extend(read(&sources.files, &more, &mut problems));
+        files.extend(more);
+    }
+
+    let mut all = Vec::new();
+    for document in weak {
+        if !document.counts(&profiles) {
+            continue;
+        }
+        all.extend(document.properties);
+    }
+    all.extend(strong);
+    resolve(&all, &sources.environment, &index, &profiles, files, problems)
+}
+
+/// The variable in which settings may stand as JSON.
+const INLINE: &str = "SPRING_APPLICATION_JSON";
+
+fn read(places: &Places, paths: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<Document> {
+    let mut documents = Vec::new();
+    for path in paths {
+        match places.read(path) {
+            Ok(more) => documents.extend(more),
+            Err(e) => problems.push(e.into()),
+        }
+    }
+    documents
+}
+
+/// The active profiles, as the strongest source says that names any.
+fn profiles(
+    weak: &[Document],
+    strong: &[Property],
+    environment: &[(String, String)],
+    problems: &mut Vec<Problem>,
+) -> Profiles {
+    let unconditional = weak.iter().filter(|document| document.condition.is_none());
+    let all: Vec<&Property> = unconditional.flat_map(|document| &document.properties).chain(strong).collect();
+    let last = |key: &str| all.iter().rev().find(|property| relaxed(&property.key) == key);
+    let value_of = |name: &str| {
+        let variable = || environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        last(&relaxed(name)).map(|property| property.value.clone()).or_else(variable)
+    };
+    let problems = std::cell::RefCell::new(problems);
+    let named = |key: &str| -> Vec<String> {
+        let Some(property) = last(key) else { return Vec::new() };
+        match replaced(&property.value, &value_of) {
+            Ok(value) => words(&value),
+            Err(e) => {
+                let value = property.value.clone();
+                problems.borrow_mut().push(Problem::Value {
+                    place: property.place(),
+                    value,
+                    expected: e.to_string(),
+                });
+                Vec::new()
+            }
+        }
+    };
+    let included = named("spring.profiles.include");
+    let default = named("spring.profiles.default");
+    let group = |name: &str| named(&relaxed(&format!("spring.profiles.group.{name}")));
+    active(&named("spring.profiles.active"), &included, &default, group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Problem, split_arguments};
+    use super::*;
+
+    /// A directory with such files.
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn with(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                let path = folder.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            Self(folder)
+        }
+
+        fn load(&self, environment: &[(&str, &str)], arguments: &[&str]) -> Result<Loaded, Invalid> {
+            let (arguments, _) = split_arguments(arguments.iter().map(|a| (*a).to_owned()));
+            load(&Sources {
+                arguments: &arguments,
+                environment: environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+                files: Places { directory: self.0.path().to_owned(), named: Vec::new() },
+            })
+        }
+    }
+
+    fn port(loaded: &Result<Loaded, Invalid>) -> u16 {
+        loaded.as_ref().unwrap().settings.http.port
+    }
+
+    fn origin(loaded: &Loaded, key: &str) -> String {
+        loaded.effective.iter().find(|e| e.key == key).unwrap().origin.to_string()
+    }
+
+    #[test]
+    fn of_two_sources_the_stronger_counts() {
+        let folder = Folder::with(&[
+            ("application.yml", "server: {port: 1}"),
+            ("application.properties", "server.port=2"),
+            ("eurekad.toml", "server.port = 3"),
+            ("config/application.yml", "server.port: 4"),
+            ("application-p.yml", "server.port: 5"),
+        ]);
+        assert_eq!(port(&folder.load(&[], &[])), 4);
+        assert_eq!(port(&folder.load(&[("SPRING_PROFILES_ACTIVE", "p")], &[])), 5);
+        let strong = [("SERVER_PORT", "6"), ("SPRING_PROFILES_ACTIVE", "p")];
+        assert_eq!(port(&folder.load(&strong, &[])), 6);
+        let json = [("SERVER_PORT", "6"), ("SPRING_APPLICATION_JSON", "{\"server\":{\"port\":7}}")];
+        assert_eq!(port(&folder.load(&json, &[])), 7);
+        let loaded = folder.load(&json, &["--server.port=8"]);
+        assert_eq!(port(&loaded), 8);
+        assert_eq!(origin(&loaded.unwrap(), "server.port"), "--server.port");
+        let two = Folder::with(&[
+            ("application.yml", "server.port: 1"),
+            ("application.properties", "server.port=2"),
+        ]);
+        assert_eq!(port(&two.load(&[], &[])), 2);
+        assert_eq!(origin(&two.load(&[], &[]).unwrap(), "server.port"), "application.properties:1");
+    }
+
+    #[test]
+    fn documents_count_with_their_profiles() {
+        let text = "spring.profiles.active: peer1\nserver.port: 1\n---\nspring:\n  config.activate.on-profile: peer1\n\
+            server.port: 2\n---\nspring.profiles: peer2\nserver.port: 3\n---\nspring.config.activate.on-profile: '!peer1 & !peer2'\n\
+            server.port: 4\n";
+        let folder = Folder::with(&[("application.yml", text)]);
+        assert_eq!(port(&folder.load(&[], &[])), 2);
+        assert_eq!(folder.load(&[], &[]).unwrap().profiles, ["peer1"]);
+        assert_eq!(port(&folder.load(&[("SPRING_PROFILES_ACTIVE", "peer2")], &[])), 3);
+        assert_eq!(port(&folder.load(&[], &["--spring.profiles.active=other"])), 4);
+        let properties = "server.port=1\n#---\nspring.config.activate.on-profile=x\nserver.port=2\n";
+        let folder = Folder::with(&[("application.properties", properties)]);
+        assert_eq!(port(&folder.load(&[], &[])), 1);
+        assert_eq!(port(&folder.load(&[], &["--spring.profiles.active=x"])), 2);
+    }
+
+    #[test]
+    fn placeholders_take_what_the_environment_and_other_keys_say() {
+        let text = "peer.port: 9001\nserver.port: ${PORT:${peer.port}}\neureka.instance:\n  \
+            instance-id: ${eureka.instance.hostname}:${spring.application.name}:${server.port}\n  hostname: ${HOST_OF_IT:h}\n";
+        let folder = Folder::with(&[("application.yml", text)]);
+        let loaded = folder.load(&[], &[]).unwrap();
+        assert_eq!(
+            (loaded.settings.http.port, loaded.settings.instance.id.as_str()),
+            (9001, "h:eureka:9001")
+        );
+        let loaded = folder.load(&[("PORT", "9002"), ("HOST_OF_IT", "x")], &[]).unwrap();
+        assert_eq!(loaded.settings.instance.id, "x:eureka:9002");
+    }
+
+    #[test]
+    fn lists_are_written_as_lists_or_with_commas() {
+        for zones in ["[z1, z2]", "z1,z2", "\n      - z1\n      - z2"] {
+            let text = format!(
+                "eureka:\n  client:\n    region: eu\n    availability-zones:\n     eu: {zones}\n    service-url:\n      \
+                 z1: http://a/eureka/\n      z2: http://b/eureka/\n"
+            );
+            let loaded = Folder::with(&[("application.yml", &text)]).load(&[], &[]).unwrap();
+            assert_eq!(loaded.settings.peers.sources.len(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_environment_variable_replaces_the_zone_of_a_file_that_it_means() {
+        let text = "eureka.client:\n  availability-zones.us-east-1: zone-1\n  service-url.zone-1: http://a/eureka/\n";
+        let folder = Folder::with(&[("application.yml", text)]);
+        let environment = [("EUREKA_CLIENT_SERVICEURL_ZONE1", "http://b/eureka/")];
+        let loaded = folder.load(&environment, &[]).unwrap();
+        let super::super::PeerSource::Url(url) = &loaded.settings.peers.sources[0] else { panic!() };
+        assert_eq!(url.to_string(), "http://b/eureka/");
+        assert_eq!(
+            origin(&loaded, "eureka.client.service-url.zone-1"),
+            "environment EUREKA_CLIENT_SERVICEURL_ZONE1"
+        );
+    }
+
+    #[test]
+    fn netflixs_files_mean_the_same() {
+        let text = "eureka.region=eu\neureka.eu.availabilityZones=z1\neureka.serviceUrl.z1=http://a/eureka/v2/\n\
+            eureka.enableSelfPreservation=false\neureka.responseCacheUpdateIntervalMs=30000\neureka.name=reg\n\
+            eureka.registration.enabled=false\neureka.preferSameZone=false\n";
+        let loaded = Folder::with(&[("application.properties", text)]).load(&[], &[]).unwrap();
+        let settings = &loaded.settings;
+        assert!(!settings.registry.self_preservation && !settings.peers.zones.prefer_same_zone);
+        assert_eq!(settings.cache.update_interval.as_secs(), 30);
+        assert_eq!(
+            (settings.instance.app_name.as_str(), settings.peers.register_itself),
+            ("reg", Some(false))
+        );
+        assert_eq!(settings.peers.sources.len(), 1);
+        assert!(loaded.notes.is_empty(), "{:?}", loaded.notes);
+    }
+
+    #[test]
+    fn problems_of_all_sources_are_named_at_once_with_their_places() {
+        let folder = Folder::with(&[
+            ("application.yml", "server:\n  port: many\neureka.server:\n  disable-delta: perhaps\n"),
+            ("eurekad.toml", "eurekad.limits.conections = 1\n"),
+        ]);
+        let invalid = folder
+            .load(&[("EUREKAD_BIND", "here"), ("SERVER_SSL_KEYSTORE", "x")], &["--eurekad.x=1"])
+            .unwrap_err();
+        let said: Vec<String> = invalid.problems.iter().map(ToString::to_string).collect();
+        for expected in [
+            "application.yml:2: server.port=many: expected a port, 0 to 65535",
+            "application.yml:4: eureka.server.disable-delta=perhaps: expected one of true, false",
+            "eurekad.toml:1: eurekad.limits.conections: no such setting; did you mean eurekad.limits.connections?",
+            "EUREKAD_BIND=here: expected an IP address, such as 127.0.0.1 or [::]",
+            "SERVER_SSL_KEYSTORE: this version does not speak TLS; remove it and let a proxy in front do so",
+            "--eurekad.x: no such setting",
+        ] {
+            assert!(said.iter().any(|line| line == expected), "{expected}\n{said:#?}");
+        }
+        assert_eq!(said.len(), 6);
+        let broken = Folder::with(&[("application.yml", "a: [\n")]).load(&[], &[]).unwrap_err();
+        assert!(matches!(broken.problems[..], [Problem::File(_)]));
+    }
+
+    #[test]
+    fn what_is_turned_off_needs_not_be_kept() {
+        let text =
+            "server.ssl:\n  enabled: false\n  key-store: classpath:k.p12\neureka.client.tls.enabled: false\n";
+        assert!(Folder::with(&[("application.yml", text)]).load(&[], &[]).is_ok());
+    }
+
+    #[test]
+    fn unknown_keys_of_eurekas_are_warned_of_and_others_are_not_looked_at() {
+        let text = "eureka.server.enable-self-preservaton: false\neureka.client.fetch-registry: false\n\
+            logging.level.root: WARN\nserver.prt: 1\nserver.tomcat.threads.max: 20\nspring.main.banner-mode: 'off'\n";
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
+        let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 3, "{said:#?}");
+        assert_eq!(
+            said[0],
+            "application.yml:1: eureka.server.enable-self-preservaton: no such setting, it changes nothing; \
+             did you mean eureka.server.enable-self-preservation?"
+        );
+        assert!(said[1].starts_with("application.yml:2: eureka.client.fetch-registry: changes nothing here"));
+        assert!(said[2].ends_with("did you mean server.port?"), "{}", said[2]);
+    }
+
+    #[test]
+    fn an_empty_value_is_the_default() {
+        let text = "server.port:\neureka.server.enable-self-preservation: ''\neureka.client.service-url.defaultZone: ${PEERS:}\n";
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
+        assert_eq!(loaded.settings.http.port, 8761);
+        assert!(loaded.settings.registry.self_preservation && loaded.settings.peers.sources.is_empty());
+    }
+}

@@ -1,0 +1,134 @@
+//! What is wrong with settings, in words that say what to do.
+
+use std::fmt;
+
+use super::files::Unreadable;
+use super::property::Place;
+
+/// Settings that do not hold together, all problems at once.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Invalid {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, problem) in self.problems.iter().enumerate() {
+            write!(f, "{}{problem}", if n == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// There is no such setting of ours.
+    #[error("{place}: no such setting{}", nearest.map(|n| format!("; did you mean {n}?")).unwrap_or_default())]
+    Unknown {
+        /// What was given.
+        place: Place,
+        /// The setting that is spelt most like it.
+        nearest: Option<&'static str>,
+    },
+    /// The value is not one that the setting takes.
+    #[error("{place}={value}: {expected}")]
+    Value {
+        /// The setting.
+        place: Place,
+        /// What was given; without what may be a password.
+        value: String,
+        /// What the setting takes.
+        expected: String,
+    },
+    /// A promise that is not kept here.
+    #[error("{place}: {instead}")]
+    Refused {
+        /// What was given.
+        place: Place,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// What is needed beside what was given.
+    #[error("{place}: {missing}")]
+    Missing {
+        /// What was given.
+        place: Place,
+        /// What is missing.
+        missing: String,
+    },
+    /// URLs of a zone that is in no region.
+    #[error(
+        "{place}: no region has the zone {zone}; set eureka.client.availability-zones.{region}={zone}, \
+         or use eureka.client.service-url.defaultZone"
+    )]
+    NoSuchZone {
+        /// What was given.
+        place: Place,
+        /// The zone.
+        zone: String,
+        /// This server's region.
+        region: String,
+    },
+    /// A setting without a value.
+    #[error("{place}: a value is missing; write {place}=VALUE")]
+    NoValue {
+        /// What was given.
+        place: Place,
+    },
+    /// A file that cannot be read or understood.
+    #[error("{0}")]
+    File(#[from] Unreadable),
+}
+
+/// Something about the settings that a person should know, and that is no reason not to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// A key that looks like a setting and is none.
+    Unknown {
+        /// What was given.
+        place: Place,
+        /// The setting that is spelt most like it.
+        nearest: Option<&'static str>,
+    },
+    /// A key of the Java server that changes nothing here.
+    Meaningless {
+        /// What was given.
+        place: Place,
+        /// The reason.
+        why: &'static str,
+    },
+}
+
+impl Note {
+    /// Whether it may well be a mistake.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Self::Unknown { .. } => true,
+            Self::Meaningless { .. } => false,
+        }
+    }
+
+    /// The key that means nothing here, if that is what is noted.
+    pub fn meaningless(&self) -> Option<&Place> {
+        match self {
+            Self::Meaningless { place, .. } => Some(place),
+            Self::Unknown { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { place, nearest: Some(nearest) } => {
+                write!(f, "{place}: no such setting, it changes nothing; did you mean {nearest}?")
+            }
+            Self::Unknown { place, nearest: None } => {
+                write!(f, "{place}: no such setting, it changes nothing")
+            }
+            Self::Meaningless { place, why } => write!(f, "{place}: changes nothing here: {why}"),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! From properties to [`Settings`], with every problem named at once.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use super::known::{Index, Known, nearest};
+use super::load::{Effective, Loaded};
+use super::placeholders::replaced;
+use super::profiles::Profiles;
+use super::property::{Origin, Place, Property, relaxed, run_together, without_credentials};
+use super::system;
+use super::{Family, Invalid, Named, Note, Problem, SETTINGS, Setting, Settings};
+
+/// Makes settings of properties, of which the later ones are stronger.
+pub(super) fn resolve(
+    all: &[Property],
+    environment: &[(String, String)],
+    index: &Index,
+    profiles: &Profiles,
+    files: Vec<PathBuf>,
+    mut problems: Vec<Problem>,
+) -> Result<Loaded, Invalid> {
+    let sorted = Sorted::of(all, index, &mut problems);
+    let values = Values { sorted: &sorted, environment };
+    let mut settings = Settings::blank();
+    let mut effective = Vec::new();
+
+    for setting in SETTINGS {
+        let chosen = sorted.chosen(setting);
+        let shown = match chosen {
+            Some(property) => match apply(setting, property, &values, &mut settings) {
+                Ok(value) => value,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            },
+            None => {
+                apply_default(setting, &mut settings);
+                setting.default.to_owned()
+            }
+        };
+        let origin = chosen.map_or(Origin::Default, |property| property.origin.clone());
+        effective.push(Effective { key: setting.key.to_owned(), value: setting.shown(&shown), origin });
+    }
+    for (family, name, property) in &sorted.named {
+        let mut set = |value: String| match (family.set)(&mut settings, name, value.trim()) {
+            Ok(()) => Ok(value),
+            Err(expected) => Err(wrong(property, expected)),
+        };
+        match value_of(property, &values).and_then(&mut set) {
+            Ok(value) => effective.push(Effective {
+                key: family.key_for(name),
+                value: without_credentials(value.trim()),
+                origin: property.origin.clone(),
+            }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    system::fill_in(&mut settings, &mut effective);
+    problems.extend(hold_together(&mut settings, &sorted));
+    if problems.is_empty() {
+        let (notes, profiles) = (sorted.notes, profiles.0.clone());
+        Ok(Loaded { settings, effective, notes, profiles, files })
+    } else {
+        Err(Invalid { problems })
+    }
+}
+
+/// What follows from several settings, and what does not fit together.
+fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>) -> Vec<Problem> {
+    let mut problems = settings.peers.resolve_zones(&|key| sorted.place(key));
+    settings.registry.max_instance_bytes = settings.http.max_body_bytes;
+    if settings.cache.update_interval.is_zero() {
+        settings.cache.use_read_only = false;
+    }
+    let access = &settings.access;
+    if access.password.is_empty() && sorted.is_set(USER) {
+        let missing = format!("a password is missing; set {PASSWORD} too, or remove the user");
+        problems.push(Problem::Missing { place: sorted.place(USER), missing });
+    }
+    problems
+}
+
+const USER: &str = "spring.security.user.name";
+const PASSWORD: &str = "spring.security.user.password";
+
+fn wrong(property: &Property, expected: String) -> Problem {
+    Problem::Value { place: property.place(), value: without_credentials(&property.value), expected }
+}
+
+/// A property's value, its placeholders replaced.
+fn value_of(property: &Property, values: &Values<'_>) -> Result<String, Problem> {
+    replaced(&property.value, &|name| values.get(name)).map_err(|e| wrong(property, e.to_string()))
+}
+
+/// Reads a property into its place. An empty value that the setting does not take leaves it at its default.
+fn apply(
+    setting: &Setting,
+    property: &Property,
+    values: &Values<'_>,
+    settings: &mut Settings,
+) -> Result<String, Problem> {
+    let hide = |problem| match problem {
+        Problem::Value { place, expected, .. } if setting.is_secret() => {
+            Problem::Value { place, value: "…".to_owned(), expected }
+        }
+        other => other,
+    };
+    let value = value_of(property, values).map_err(hide)?;
+    let value = if setting.is_secret() { value.as_str() } else { value.trim() };
+    match (setting.set)(settings, value) {
+        Ok(()) => Ok(value.to_owned()),
+        Err(_) if value.is_empty() => {
+            apply_default(setting, settings);
+            Ok(setting.default.to_owned())
+        }
+        Err(expected) => {
+            Err(hide(Problem::Value { place: property.place(), value: without_credentials(value), expected }))
+        }
+    }
+}
+
+fn apply_default(setting: &Setting, settings: &mut Settings) {
+    (setting.set)(settings, setting.default)
+        .expect("the defaults in the table are valid: a test parses each");
+}
+
+/// Properties by what they mean.
+struct Sorted<'a> {
+    all: &'a [Property],
+    /// The strongest property of a setting, by the setting's key.
+    chosen: HashMap<&'static str, usize>,
+    /// Those of families, each name once.
+    named: Vec<(&'static Family, String, &'a Property)>,
+    /// The strongest property of every key, known or not, for placeholders.
+    values: HashMap<String, usize>,
+    notes: Vec<Note>,
+}
+
+impl<'a> Sorted<'a> {
+    fn of(all: &'a [Property], index: &Index, problems: &mut Vec<Problem>) -> Self {
+        let mut sorted = Self {
+            all,
+            chosen: HashMap::new(),
+            named: Vec::new(),
+            values: HashMap::new(),
+            notes: Vec::new(),
+        };
+        for (n, property) in all.iter().enumerate() {
+            sorted.values.insert(relaxed(&property.key), n);
+        }
+        let mut said = HashSet::new();
+        for (n, property) in all.iter().enumerate() {
+            match meaning(property, index) {
+                Known::Setting(setting) => {
+                    sorted.chosen.insert(setting.key, n);
+                }
+                Known::Named(family, name) => sorted.add_named(family, &name, property),
+                Known::Meaningless(why) => {
+                    if said.insert(relaxed(&property.key)) {
+                        sorted.notes.push(Note::Meaningless { place: property.place(), why });
+                    }
+                }
+                Known::Refused(refused) => {
+                    if !sorted.is_off(refused.prefix) && said.insert(refused.prefix.to_owned()) {
+                        problems.push(Problem::Refused { place: property.place(), instead: refused.instead });
+                    }
+                }
+                Known::Unknown => sorted.unknown(property, problems),
+            }
+        }
+        sorted
+    }
+
+    fn unknown(&mut self, property: &Property, problems: &mut Vec<Problem>) {
+        let (place, key) = (property.place(), relaxed(&property.key));
+        let nearest = nearest(&key);
+        if key.starts_with("eurekad.") {
+            problems.push(Problem::Unknown { place, nearest });
+        } else if key.starts_with("eureka.") || nearest.is_some() {
+            self.notes.push(Note::Unknown { place, nearest });
+        }
+    }
+
+    /// A name that comes from an environment variable is one that a file spells with other letters, if there is one.
+    fn add_named(&mut self, family: &'static Family, name: &str, property: &'a Property) {
+        let variable = matches!(property.origin, Origin::Environment(_));
+        let same = |(other, known, _): &&mut (&'static Family, String, &Property)| {
+            other.key == family.key && (known == name || (variable && Named::<()>::is(known, name)))
+        };
+        match self.named.iter_mut().find(same) {
+            Some(found) => found.2 = property,
+            None => self.named.push((family, name.to_owned(), property)),
+        }
+    }
+
+    /// Whether what begins so is turned off, such as `server.ssl.enabled=false`.
+    fn is_off(&self, prefix: &str) -> bool {
+        let enabled = self.values.get(&relaxed(&format!("{prefix}.enabled")));
+        enabled.is_some_and(|n| self.all[*n].value.trim().eq_ignore_ascii_case("false"))
+    }
+
+    fn chosen(&self, setting: &Setting) -> Option<&'a Property> {
+        self.chosen.get(setting.key).map(|n| &self.all[*n])
+    }
+
+    fn is_set(&self, key: &str) -> bool {
+        self.chosen.contains_key(key)
+    }
+
+    /// Where a key was set, to begin a sentence with.
+    fn place(&self, key: &str) -> Place {
+        let named =
+            || self.named.iter().find(|(family, name, _)| family.key_for(name) == key).map(|(_, _, p)| *p);
+        let property = self.chosen.get(key).map(|n| &self.all[*n]).or_else(named);
+        property.map_or_else(|| Place { key: key.to_owned(), origin: Origin::Default }, Property::place)
+    }
+}
+
+fn meaning<'k>(property: &'k Property, index: &Index) -> Known<'k> {
+    match (&property.origin, index.of(&property.key)) {
+        (Origin::Environment(_), Known::Unknown) => index.of_variable(&property.key),
+        (_, known) => known,
+    }
+}
+
+/// What placeholders may name.
+struct Values<'a> {
+    sorted: &'a Sorted<'a>,
+    environment: &'a [(String, String)],
+}
+
+impl Values<'_> {
+    /// **Compat:** a name is that of a property, however it is spelt, or of an environment variable.
+    fn get(&self, name: &str) -> Option<String> {
+        let key = relaxed(name);
+        let property = self.sorted.values.get(&key).map(|n| self.sorted.all[*n].value.clone());
+        let variable = |wanted: &str| {
+            self.environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+        };
+        let together = || {
+            let together = run_together(name);
+            let found = self.environment.iter().find(|(name, _)| run_together(name) == together);
+            found.map(|(_, value)| value.clone())
+        };
+        let default = || {
+            let setting = SETTINGS.iter().find(|setting| relaxed(setting.key) == key);
+            setting.map(|setting| setting.default.to_owned()).filter(|value| !value.is_empty())
+        };
+        property.or_else(|| variable(name)).or_else(together).or_else(|| system::value(&key)).or_else(default)
+    }
+}

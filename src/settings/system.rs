@@ -1,0 +1,54 @@
+//! What the system says where nobody else does: this machine's name and address.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+
+use super::Settings;
+use super::load::Effective;
+use super::property::Origin;
+
+/// The values that Spring offers to placeholders.
+pub(super) fn value(key: &str) -> Option<String> {
+    match key {
+        "spring.cloud.client.hostname" => Some(host_name()),
+        "spring.cloud.client.ipaddress" => Some(ip_address().to_string()),
+        _ => None,
+    }
+}
+
+/// Fills in the name and the address that nobody set.
+///
+/// **Compat:** with `prefer-ip-address` the address stands for the name.
+pub(super) fn fill_in(settings: &mut Settings, effective: &mut [Effective]) {
+    let instance = &mut settings.instance;
+    let mut say = |key: &str, value: &str| {
+        if let Some(found) = effective.iter_mut().find(|found| found.key == key) {
+            (found.value, found.origin) = (value.to_owned(), Origin::System);
+        }
+    };
+    if instance.ip_address.is_empty() {
+        instance.ip_address = ip_address().to_string();
+        say("eureka.instance.ip-address", &instance.ip_address);
+    }
+    if instance.prefer_ip_address {
+        instance.host_name.clone_from(&instance.ip_address);
+    } else if instance.host_name.is_empty() {
+        instance.host_name = host_name();
+        say("eureka.instance.hostname", &instance.host_name);
+    }
+}
+
+fn host_name() -> String {
+    gethostname::gethostname().to_string_lossy().into_owned()
+}
+
+/// The address from which this machine would speak to others. Nothing is sent to find it.
+fn ip_address() -> IpAddr {
+    // An address that is reserved for documents, and the port of a service that throws everything away.
+    const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 9);
+    let towards = || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(ELSEWHERE)?;
+        socket.local_addr()
+    };
+    towards().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip())
+}
