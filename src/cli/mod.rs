@@ -134,7 +134,7 @@ fn settings_help() -> String {
 
 fn run(settings: Settings) -> anyhow::Result<()> {
     let clock = Clock::system();
-    let _written_at_the_end = start_logging(&settings.log, clock.clone())?;
+    let logging = start_logging(&settings.log, clock.clone())?;
     raise_open_files(settings.http.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     runtime.block_on(async {
@@ -157,6 +157,7 @@ fn run(settings: Settings) -> anyhow::Result<()> {
             transport: Arc::new(transport),
             resolver: Arc::new(SystemResolver::default()),
             freezer: Arc::default(),
+            dropped_lines: logging.dropped_lines(),
         };
         let node = Node::new(settings, env, address.port());
         if let Err(wrong) = node.check_peers_file().await {

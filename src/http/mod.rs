@@ -8,6 +8,7 @@ mod body;
 mod drain;
 mod gate;
 mod instance;
+mod logged;
 mod negotiate;
 mod ours;
 mod paths;
@@ -16,6 +17,7 @@ mod reads;
 mod register;
 mod reject;
 mod status;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +32,9 @@ use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
 pub use gate::{Gate, NodeState};
+pub use logged::Logged;
 pub use paths::normalise;
+pub use watch::Watch;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
@@ -68,6 +72,8 @@ pub struct Api {
     pub gate: Gate,
     /// What was refused.
     pub metrics: HttpMetrics,
+    /// What is logged once in a while only.
+    pub logged: Logged,
 }
 
 /// The Eureka API, at `/eureka`, `/eureka/v2` and `/v2`.
@@ -139,13 +145,14 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
     response
 }
 
-/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, and
-/// `OPTIONS`.
-pub fn front(context_path: &str, routes: Router) -> Router {
+/// Puts in front of all routes what concerns every request: that it is measured, the context path, doubled and trailing
+/// slashes, and `OPTIONS`.
+pub fn front(context_path: &str, routes: Router, watch: Watch) -> Router {
     let context_path: Arc<str> = context_path.into();
+    let routes = routes.layer(axum::middleware::from_fn(watch::name_route));
     Router::new().fallback(move |request: Request| {
-        let (context_path, routes) = (Arc::clone(&context_path), routes.clone());
-        async move { dispatch(&context_path, routes, request).await }
+        let (context_path, routes, watch) = (Arc::clone(&context_path), routes.clone(), watch.clone());
+        async move { watch.over(request, |request| dispatch(&context_path, routes, request)).await }
     })
 }
 

@@ -24,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
-use crate::http::{self, Api, Gate};
+use crate::http::{self, Api, Gate, Logged, Watch};
 use crate::ops::{self, Ops};
 use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
-use crate::telemetry::Metrics;
+use crate::telemetry::{DroppedLines, Metrics};
 pub use freezer::Freezer;
 use own_instance::own_instance;
 pub use tasks::TaskPanicked;
@@ -54,6 +54,8 @@ pub struct Env {
     pub resolver: Arc<dyn Resolve>,
     /// Makes the node's tasks stand still, as those of a process do that the system has stopped.
     pub freezer: Arc<Freezer>,
+    /// How many log lines were dropped.
+    pub dropped_lines: DroppedLines,
 }
 
 /// One node.
@@ -73,7 +75,7 @@ pub struct Node {
 impl Node {
     /// Builds a node that is to listen on `port`. It serves nothing and runs nothing yet.
     pub fn new(mut settings: Settings, env: Env, port: u16) -> Self {
-        let Env { clock, seed, transport, resolver, freezer } = env;
+        let Env { clock, seed, transport, resolver, freezer, dropped_lines } = env;
         let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
@@ -102,6 +104,7 @@ impl Node {
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
         let context_path = settings.http.context_path.clone();
         let started = clock.tick();
+        let watch = Watch::new(clock.clone(), metrics.requests.clone(), settings.log.access);
         let api = Arc::new(Api {
             clock,
             started,
@@ -113,13 +116,15 @@ impl Node {
             workers,
             gate,
             metrics: metrics.http.clone(),
+            logged: Logged::default(),
         });
         let mut names = Names::with_prefix("eurekad");
         metrics.name_into(&mut names);
-        let ops = Arc::new(Ops { api: Arc::clone(&api), names });
-        let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
+        let ops = Arc::new(Ops { api: Arc::clone(&api), metrics: metrics.clone(), names, dropped_lines });
+        let router =
+            http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)), watch);
         let stop = CancellationToken::new();
-        let tasks = Tasks::new(stop.clone(), freezer);
+        let tasks = Tasks::new(stop.clone(), freezer, metrics.tasks.clone());
         Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, reload: Arc::default() }
     }
 
@@ -214,7 +219,8 @@ impl Node {
     /// If a background task panicked.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
         let limits = serve::Limits::new(&self.api.settings.http);
-        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+        let (metrics, clock) = (&self.metrics.http, &self.api.clock);
+        serve::serve(listener, self.router(), &limits, metrics, clock, &self.stop, DRAIN).await;
         // The senders run on until the peers have been told.
         self.leave().await;
         self.tasks.end().await

@@ -1,36 +1,40 @@
 //! What people and their tools use beside the Eureka API: health, metrics, the page at `/`.
 
-mod gauges;
+mod metrics;
 mod page;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
 use axum::routing::get;
-use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry as Names;
 
 use crate::http::{Api, NodeState};
+use crate::telemetry::{DroppedLines, Metrics};
 
 /// What the handlers need of a node.
 #[derive(Debug)]
 pub struct Ops {
     /// The API's parts.
     pub api: Arc<Api>,
+    /// What the node counts.
+    pub metrics: Metrics,
     /// The names of all counters.
     pub names: Names,
+    /// Log lines that were dropped.
+    pub dropped_lines: DroppedLines,
 }
 
-/// `/`, `/health/live`, `/health/ready` and `/metrics`.
+/// `/`, `/health/live`, `/health/ready`, and `/metrics`, which Spring's tools look for at `/actuator/prometheus`.
 pub fn routes(ops: Arc<Ops>) -> Router {
     Router::new()
         .route("/", get(page::index))
         .route("/health/live", get(live))
         .route("/health/ready", get(ready))
-        .route("/metrics", get(metrics))
+        .route("/metrics", get(metrics::show))
+        .route("/actuator/prometheus", get(metrics::show))
         .with_state(ops)
 }
 
@@ -52,17 +56,4 @@ async fn ready(State(ops): State<Arc<Ops>>) -> (StatusCode, &'static str) {
         };
         (StatusCode::SERVICE_UNAVAILABLE, words)
     }
-}
-
-/// Counters and gauges, as Prometheus reads them. Gauges are computed when they are asked for.
-async fn metrics(State(ops): State<Arc<Ops>>) -> Response {
-    let mut text = String::new();
-    let written = encode_registry(&mut text, &ops.names)
-        .and_then(|()| encode_registry(&mut text, &gauges::of(&ops.api)))
-        .and_then(|()| encode_eof(&mut text));
-    if written.is_err() {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    }
-    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
-        .into_response()
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{
     CacheSettings, Doubling, FAMILIES, Family, HttpSettings, InstanceSettings, LogFormat, LogSettings,
-    PeerSettings, RegistrySettings, RenewalAccounting, SETTINGS, Setting, Settings, TimerSettings,
-    ZoneSettings,
+    MetricsSettings, PeerSettings, RegistrySettings, RenewalAccounting, SETTINGS, Setting, Settings,
+    TimerSettings, ZoneSettings,
 };
 
 /// Settings that do not hold together, all problems at once.
@@ -269,7 +269,8 @@ fn blank() -> Settings {
             sync_timeout: Duration::ZERO,
             register_itself: None,
         },
-        log: LogSettings { filter: String::new(), format: LogFormat::Text },
+        log: LogSettings { filter: String::new(), format: LogFormat::Text, access: false },
+        metrics: MetricsSettings { applications: 0 },
     }
 }
 
