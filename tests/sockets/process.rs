@@ -91,7 +91,7 @@ fn access_log(settings: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_access_log_has_a_line_for_each_request_and_no_query() {
-    let lines = access_log(&["--eurekad.log.filter=error"]);
+    let lines = access_log(&["--eurekad.log.filter=error,eurekad::cli=info"]);
     let line =
         |words: &str| lines.iter().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{lines:?}"));
     let none = line(r#"method="GET" path="/eureka/apps/NONE" status=404 bytes=0 ms="#);
