@@ -8,6 +8,7 @@ import sys
 import tempfile
 from typing import Awaitable, Callable, NamedTuple
 
+import beats
 import hanging
 import lag
 import machine
@@ -57,6 +58,18 @@ MEASUREMENTS = {
         Line("instances that were evicted", "evicted", at_most=0),
         Line("full fetches after each client's first", "full_fetches", at_most=0),
         Line("heartbeats/s that were reached", "beats_per_s"),
+    ]),
+    6: Measurement(beats.scrapes, ("eurekad",), 120, [
+        Line(f"heartbeat p99 with a scrape each second, against without; {beats.SCRAPED_INSTANCES:,} instances, "
+             f"{beats.SCRAPED_PER_S:,} heartbeats/s", "ratio", "×", at_most=1.2),
+        Line("heartbeat p99 without scrapes", "without_p99_ms", "ms"),
+        Line("heartbeat p99 with them", "with_p99_ms", "ms"),
+    ]),
+    7: Measurement(beats.sizes, ("eurekad",), 150, [
+        Line("heartbeat median at " + ", ".join(f"{size:,}" for size in beats.SIZES) + " instances, the most against "
+             "the least", "ratio", "×", at_most=2),
+        Line("heartbeat median at the largest", "largest_p50_ms", "ms"),
+        Line("the same of the p99s", "p99_ratio", "×"),
     ]),
 }
 

@@ -83,6 +83,11 @@ impl Clock {
         Tick::START.after(monotonic() - self.started)
     }
 
+    /// How long this clock has run, as finely as the system tells: to measure with, not to decide by.
+    pub fn elapsed(&self) -> Duration {
+        monotonic() - self.started
+    }
+
     /// Steps a simulated wall clock by so many milliseconds, forwards or backwards. The system's is left alone.
     pub fn step(&self, millis: i64) {
         match &self.wall {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use eurekad_wire::Form;
 use moka::future::Cache;
+use moka::notification::RemovalCause;
 
 pub use payload::Payload;
 
@@ -44,6 +45,15 @@ struct Document {
     built: Tick,
 }
 
+/// What a level of the cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// How many documents.
+    pub documents: u64,
+    /// How many bytes they take.
+    pub bytes: u64,
+}
+
 /// The response cache of one node. Cheap to clone; all clones are one cache.
 #[derive(Debug, Clone)]
 pub struct ResponseCache(Arc<Inner>);
@@ -70,11 +80,19 @@ impl ResponseCache {
     ) -> Self {
         let read_write = Cache::builder()
             .max_capacity(settings.max_bytes)
+            .eviction_listener({
+                let crowded_out = metrics.crowded_out.clone();
+                move |_, _, cause| {
+                    if cause == RemovalCause::Size {
+                        crowded_out.inc();
+                    }
+                }
+            })
             .weigher(|_: &Key, document: &Document| {
                 u32::try_from(document.payload.weight()).unwrap_or(u32::MAX)
             })
             .build();
-        let read_only = ReadOnly::new(settings.max_bytes);
+        let read_only = ReadOnly::new(settings.max_bytes, metrics.crowded_out.clone());
         Self(Arc::new(Inner { clock, settings, metrics, registry, workers, read_write, read_only }))
     }
 
@@ -110,6 +128,16 @@ impl ResponseCache {
         // In a task of its own: a client that gives up must not throw away what the next one is going to ask for.
         let (inner, key) = (Arc::clone(&self.0), key.clone());
         finished(tokio::spawn(async move { inner.encode_current(&key).await })).await
+    }
+
+    /// What the read-only level holds.
+    pub fn read_only_size(&self) -> Size {
+        self.0.read_only.size()
+    }
+
+    /// About what the read-write level holds: it counts with some delay.
+    pub fn size(&self) -> Size {
+        Size { documents: self.0.read_write.entry_count(), bytes: self.0.read_write.weighted_size() }
     }
 
     /// The bytes that the read-only level holds.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use super::{Document, Key};
+use prometheus_client::metrics::counter::Counter;
+
+use super::{Document, Key, Size};
 use crate::clock::Tick;
 
 /// The most documents it holds: each renewal looks at all of them under the registry's lock.
@@ -17,6 +19,8 @@ pub(super) struct ReadOnly {
     /// The most bytes it holds. A document that does not fit is served by the read-write level alone.
     max_bytes: u64,
     bytes: AtomicU64,
+    /// Documents that there was no room for.
+    crowded_out: Counter,
 }
 
 #[derive(Debug)]
@@ -26,8 +30,8 @@ struct Slot {
 }
 
 impl ReadOnly {
-    pub(super) fn new(max_bytes: u64) -> Self {
-        Self { documents: RwLock::default(), max_bytes, bytes: AtomicU64::new(0) }
+    pub(super) fn new(max_bytes: u64, crowded_out: Counter) -> Self {
+        Self { documents: RwLock::default(), max_bytes, bytes: AtomicU64::new(0), crowded_out }
     }
 
     pub(super) fn get(&self, key: &Key, now: Tick) -> Option<Document> {
@@ -49,8 +53,16 @@ impl ReadOnly {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             let slot = Slot { document: document.clone(), last_read: AtomicU64::new(now.0) };
             documents.insert(key.clone(), slot);
+        } else {
+            self.crowded_out.inc();
         }
         document
+    }
+
+    /// What it holds.
+    pub(super) fn size(&self) -> Size {
+        let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        Size { documents, bytes: self.bytes() }
     }
 
     /// The bytes it holds.

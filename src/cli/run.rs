@@ -22,7 +22,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
     let clock = Clock::system();
     let began = clock.tick();
     let Loaded { settings, notes, profiles, files, .. } = loaded;
-    let _written_at_the_end = start_logging(&settings.log, clock.clone())?;
+    let logging = start_logging(&settings.log, clock.clone())?;
     for note in notes.iter().filter(|note| note.is_warning()) {
         tracing::warn!("{note}");
     }
@@ -54,6 +54,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
             transport: Arc::new(transport),
             resolver: Arc::new(SystemResolver::default()),
             freezer: Arc::default(),
+            dropped_lines: logging.dropped_lines(),
         };
         let node = Node::new(settings, env, address.port());
         if let Err(wrong) = node.check_peers_file().await {

@@ -37,11 +37,7 @@ pub(super) async fn apply(
 ) -> Result<Response, Reject> {
     let format = body::format(&headers)?;
     let http = &api.settings.http;
-    let limit = Limit {
-        bytes: http.max_batch_bytes,
-        setting: "eurekad.limits.batch-bytes",
-        timeout: http.body_timeout,
-    };
+    let limit = Limit { bytes: http.max_batch_bytes, setting: body::BATCH_BYTES, timeout: http.body_timeout };
     let bytes = body::read(&headers, body, limit, &api).await?;
     let wanted = negotiate::wanted(&headers)?;
     let list = match format {

@@ -9,12 +9,17 @@ use bytes::Bytes;
 use eurekad_wire::Format;
 use flate2::read::MultiGzDecoder;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use prometheus_client::metrics::counter::Counter;
 
 use super::Api;
 use super::reject::Reject;
+use crate::telemetry::HttpMetrics;
 
 /// Packed bodies of this many bytes and more are unpacked by the workers.
 const LARGE: usize = 256 * 1024;
+
+/// The setting that limits batches and what nodes tell.
+pub(super) const BATCH_BYTES: &str = "eurekad.limits.batch-bytes";
 
 /// How much of a body is taken, and the setting that says so; and how long it may take to come.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +29,12 @@ pub(super) struct Limit {
     pub(super) timeout: Duration,
 }
 
+impl Limit {
+    fn counter(self, metrics: &HttpMetrics) -> &Counter {
+        if self.setting == BATCH_BYTES { &metrics.batches_too_large } else { &metrics.bodies_too_large }
+    }
+}
+
 /// Reads a body whole, unpacked.
 ///
 /// **Compat:** Netflix's server takes gzip bodies, Spring's answers them 400. Both sides of the limit are checked, so
@@ -31,13 +42,13 @@ pub(super) struct Limit {
 pub(super) async fn read(headers: &HeaderMap, body: Body, limit: Limit, api: &Api) -> Result<Bytes, Reject> {
     let metrics = &api.metrics;
     let too_large = || {
-        metrics.bodies_too_large.inc();
+        limit.counter(metrics).inc();
         Reject::too_large(headers, limit.setting, limit.bytes)
     };
     let gzip = is_gzip(headers)?;
     let bytes = match tokio::time::timeout(limit.timeout, Limited::new(body, limit.bytes).collect()).await {
         Err(_elapsed) => {
-            metrics.bodies_unreadable.inc();
+            metrics.bodies_too_slow.inc();
             return Err(Reject::too_slow(headers, limit.timeout));
         }
         Ok(Ok(collected)) => collected.to_bytes(),

@@ -117,8 +117,12 @@ pub(super) async fn set_status(
     let dirty = query.last_dirty(&headers)?;
     let origin = origin(&headers, Origin::Operator);
     let outcome = api.registry.override_status(&app, &id, status, dirty, origin);
-    if outcome == StatusChange::Changed && origin == Origin::Operator {
-        tracing::info!(?app, ?id, %status, "a status was set from outside");
+    if outcome == StatusChange::Changed
+        && origin == Origin::Operator
+        && let Some(suppressed) = api.logged.status_set.admit(api.clock.tick())
+    {
+        let suppressed = suppressed.times();
+        tracing::info!(?app, ?id, %status, suppressed, "a status was set from outside");
     }
     changed(&headers, outcome)
 }
@@ -138,8 +142,14 @@ pub(super) async fn clear_status(
     let origin = origin(&headers, Origin::Operator);
     let value = value.unwrap_or(InstanceStatus::Unknown);
     let outcome = api.registry.clear_override(&app, &id, value, dirty, origin);
-    if outcome == StatusChange::Changed && origin == Origin::Operator {
-        tracing::info!(?app, ?id, until_it_speaks = %value, "a status that was set from outside was removed");
+    if outcome == StatusChange::Changed
+        && origin == Origin::Operator
+        && let Some(suppressed) = api.logged.status_removed.admit(api.clock.tick())
+    {
+        tracing::info!(
+            ?app, ?id, until_it_speaks = %value, suppressed = suppressed.times(),
+            "a status that was set from outside was removed"
+        );
     }
     changed(&headers, outcome)
 }

@@ -9,6 +9,7 @@ mod body;
 mod drain;
 mod gate;
 mod instance;
+mod logged;
 mod negotiate;
 mod ours;
 mod paths;
@@ -17,6 +18,7 @@ mod reads;
 mod register;
 mod reject;
 mod status;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +34,9 @@ use tower::ServiceExt;
 
 pub use auth::Access;
 pub use gate::{Gate, NodeState};
+pub use logged::Logged;
 pub use paths::normalise;
+pub use watch::Watch;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
@@ -72,6 +76,8 @@ pub struct Api {
     pub access: Access,
     /// What was refused.
     pub metrics: HttpMetrics,
+    /// What is logged once in a while only.
+    pub logged: Logged,
 }
 
 /// The Eureka API, at `/eureka`, `/eureka/v2` and `/v2`.
@@ -143,13 +149,15 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
     response
 }
 
-/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, who may use
-/// the node, `OPTIONS`, and the end of connections to a node that stops.
-pub fn front(api: Arc<Api>, context_path: &str, routes: Router) -> Router {
+/// Puts in front of all routes what concerns every request: that it is measured, the context path, doubled and trailing
+/// slashes, who may use the node, `OPTIONS`, and the end of connections to a node that stops.
+pub fn front(api: Arc<Api>, context_path: &str, routes: Router, watch: Watch) -> Router {
     let context_path: Arc<str> = context_path.into();
+    let routes = routes.layer(axum::middleware::from_fn(watch::name_route));
     Router::new().fallback(move |request: Request| {
-        let (api, context_path, routes) = (Arc::clone(&api), Arc::clone(&context_path), routes.clone());
-        async move { dispatch(&api, &context_path, routes, request).await }
+        let (api, context_path) = (Arc::clone(&api), Arc::clone(&context_path));
+        let (routes, watch) = (routes.clone(), watch.clone());
+        async move { watch.over(request, |request| dispatch(&api, &context_path, routes, request)).await }
     })
 }
 
@@ -158,8 +166,7 @@ async fn dispatch(api: &Api, context_path: &str, routes: Router, mut request: Re
     let options = request.method() == Method::OPTIONS;
     let (request, rest) = drain::watched(request);
     let mut response = if !api.access.allows(request.uri().path(), request.headers()) {
-        api.metrics.unauthorized.inc();
-        auth::unauthorized()
+        refuse_stranger(api, &request)
     } else if below {
         routes.oneshot(request).await.into_response()
     } else {
@@ -176,6 +183,20 @@ async fn dispatch(api: &Api, context_path: &str, routes: Router, mut request: Re
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
+}
+
+/// 401, and a line in the log once in a while. Whether there were credentials tells a person where to look.
+fn refuse_stranger(api: &Api, request: &Request) -> Response {
+    api.metrics.unauthorized.inc();
+    if let Some(suppressed) = api.logged.unauthorized.admit(api.clock.tick()) {
+        tracing::warn!(
+            path = ?request.uri().path(),
+            credentials = request.headers().contains_key(header::AUTHORIZATION),
+            suppressed = suppressed.times(),
+            "answered 401: the user or the password is not that of spring.security.user"
+        );
+    }
+    auth::unauthorized()
 }
 
 /// Who a call comes from, by its replication header.

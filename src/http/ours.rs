@@ -206,7 +206,7 @@ async fn read<T: DeserializeOwned + Send + 'static>(
     let http = &api.settings.http;
     let limit = Limit {
         bytes: http.max_batch_bytes.min(MOST_BYTES.max(http.max_body_bytes.saturating_mul(2))),
-        setting: "eurekad.limits.batch-bytes",
+        setting: body::BATCH_BYTES,
         timeout: http.body_timeout,
     };
     let bytes = body::read(headers, body, limit, api).await?;
@@ -238,7 +238,10 @@ pub(super) fn check_clock(api: &Api, headers: &HeaderMap) -> Result<(), Box<Resp
         return Ok(());
     };
     api.metrics.clocks_refused.inc();
-    tracing::debug!(node = ?sender(headers), "a node's call is refused: {refused}");
+    if let Some(suppressed) = api.logged.clocks.admit(api.clock.tick()) {
+        let suppressed = suppressed.times();
+        tracing::warn!(node = ?sender(headers), suppressed, "a node's call is refused: {refused}");
+    }
     let mut response = (StatusCode::BAD_REQUEST, refused.to_string()).into_response();
     response.headers_mut().insert(REFUSED_HEADER, HeaderValue::from_static("clock"));
     Err(Box::new(response))

@@ -12,7 +12,7 @@ use super::Node;
 use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::http::NodeState;
-use crate::peers::PeerEurekaNodes;
+use crate::peers::{COLLECT, PeerEurekaNodes};
 use crate::registry::{
     Evicted, Evictor, Heartbeat, HeartbeatOutcome, Origin, RENEWAL_SLOT, SelfPreservationState,
 };
@@ -20,6 +20,10 @@ use crate::settings::RenewalAccounting;
 
 /// Between two looks at what was refused for want of room.
 const BOUNDS: Duration = Duration::from_secs(10);
+
+/// The most instances of one pass that are named in the log, and the most characters of a name.
+const MOST_NAMED: usize = 20;
+const LONGEST_NAME: usize = 200;
 
 /// The call of an unknown node has the list of peers read, but not more often than this.
 const STRANGERS_WAIT: Duration = Duration::from_millis(500);
@@ -38,7 +42,8 @@ impl Node {
             return;
         }
         read_peers(peers, &self.tasks, &mut self.draw_chance()).await;
-        self.tasks.spawn("replication-feed", Arc::clone(peers).feed());
+        let ran = self.timed("replication-feed", COLLECT);
+        self.tasks.spawn("replication-feed", Arc::clone(peers).feed(ran));
         if peers.can_change() {
             self.tasks.spawn("peer-list", self.follow_peer_list(self.api.settings.peers.refresh_interval));
         }
@@ -49,6 +54,7 @@ impl Node {
         let (peers, tasks, reload) =
             (Arc::clone(&self.api.peers), self.tasks.clone(), Arc::clone(&self.reload));
         let mut chance = self.draw_chance();
+        let ran = self.timed("peer-list", interval);
         async move {
             loop {
                 tokio::select! {
@@ -57,6 +63,7 @@ impl Node {
                     () = reload.notified() => {}
                     () = peers.stranger_called() => sleep(STRANGERS_WAIT).await,
                 }
+                ran();
                 read_peers(&peers, &tasks, &mut chance).await;
             }
         }
@@ -92,13 +99,16 @@ impl Node {
     fn own_heartbeat(&self) -> impl Future<Output = ()> + Send + 'static {
         let api = Arc::clone(&self.api);
         let interval = api.own.lease_info.unwrap_or_default().renewal_interval_secs;
+        let interval = Duration::from_secs(interval.unsigned_abs().into());
+        let ran = self.timed("own-heartbeat", interval);
         async move {
-            let mut ticks = ticks(Duration::from_secs(interval.unsigned_abs().into()));
+            let mut ticks = ticks(interval);
             loop {
                 ticks.tick().await;
                 if api.gate.state() == NodeState::Draining {
                     return;
                 }
+                ran();
                 match api.registry.heartbeat(&api.own.app, api.own.id(), Heartbeat::default(), Origin::Client)
                 {
                     HeartbeatOutcome::Renewed => {}
@@ -142,12 +152,14 @@ impl Node {
     /// Compares with the other nodes of this kind, and at once when something may have been lost.
     fn repair(&self, interval: Duration) -> impl Future<Output = ()> + Send + 'static {
         let (peers, clock) = (Arc::clone(&self.api.peers), self.api.clock.clone());
+        let ran = self.timed("repair", interval);
         async move {
             let mut last = clock.tick();
             loop {
                 sleep(COMPARE_LOOK.min(interval)).await;
                 let waited = clock.tick().since(last);
                 if waited >= interval || (waited >= COMPARE_SOONER.min(interval) && peers.should_compare()) {
+                    ran();
                     peers.compare().await;
                     last = clock.tick();
                 }
@@ -158,22 +170,27 @@ impl Node {
     fn eviction(&self, interval: Duration, chance: SmallRng) -> impl Future<Output = ()> + Send + 'static {
         let (registry, peers) = (Arc::clone(self.registry()), Arc::clone(&self.api.peers));
         let mut evictor = Evictor::new(interval, chance);
+        let ran = self.timed("eviction", interval);
         async move {
             let mut ticks = ticks(interval);
             let mut protected_before = false;
             let mut overdue_before = 0;
             loop {
                 ticks.tick().await;
+                ran();
                 let due = registry.overdue(Duration::ZERO);
                 if !due.is_empty() && registry.self_preservation().allows_eviction() {
                     peers.ask_before_evicting(&due).await;
                 }
                 let pass = evictor.run(&registry);
-                for Evicted { key, overdue_by } in &pass.evicted {
+                if !pass.evicted.is_empty() {
                     // In quotes: a client chooses its names, and must not be able to write log lines.
+                    let named: Vec<String> = pass.evicted.iter().take(MOST_NAMED).map(name).collect();
                     tracing::info!(
-                        app = ?key.app, id = ?key.id, overdue_ms = overdue_by.as_millis() as u64,
-                        "evicted: its lease expired without a heartbeat"
+                        instances = pass.evicted.len(),
+                        ?named,
+                        left_out = pass.evicted.len() - named.len(),
+                        "evicted: their leases expired without a heartbeat"
                     );
                 }
                 let decided = &pass.self_preservation;
@@ -197,23 +214,41 @@ impl Node {
     /// cluster change what they show at about the same moment.
     fn cache_refresh(&self, interval: Duration) -> impl Future<Output = ()> + Send + 'static {
         let api = Arc::clone(&self.api);
+        let ran = self.timed("cache-refresh", interval);
         async move {
             loop {
                 sleep(until_next_multiple(&api.clock, interval)).await;
+                ran();
                 api.cache.refresh().await;
             }
         }
     }
 
     fn every(&self, name: &'static str, interval: Duration, mut work: impl FnMut() + Send + 'static) {
+        let ran = self.timed(name, interval);
         self.tasks.spawn(name, async move {
             let mut ticks = ticks(interval);
             loop {
                 ticks.tick().await;
+                ran();
                 work();
             }
         });
     }
+
+    /// What a task that runs every `interval` is to call at each run.
+    fn timed(&self, name: &'static str, interval: Duration) -> impl Fn() + Send + 'static {
+        let (figures, clock) = (self.metrics.tasks.of(name), self.api.clock.clone());
+        figures.runs_every(interval, clock.tick());
+        move || figures.ran(clock.tick())
+    }
+}
+
+/// One that was evicted, for the log.
+fn name(evicted: &Evicted) -> String {
+    let Evicted { key, overdue_by } = evicted;
+    let name: String = format!("{}/{}", key.app, key.id).chars().take(LONGEST_NAME).collect();
+    format!("{name} overdue by {} ms", overdue_by.as_millis())
 }
 
 /// Reads the list of peers and starts a sender for each that is new.

@@ -24,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::Clock;
-use crate::http::{self, Access, Api, Gate};
+use crate::http::{self, Access, Api, Gate, Logged, Watch};
 use crate::ops::{self, Ops};
 use crate::peers::{NodeId, PeerEurekaNodes, PeerView, Resolve, Transport, Wiring};
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
-use crate::telemetry::Metrics;
+use crate::telemetry::{DroppedLines, Metrics};
 pub use freezer::Freezer;
 use own_instance::own_instance;
 pub use tasks::TaskPanicked;
@@ -48,6 +48,8 @@ pub struct Env {
     pub resolver: Arc<dyn Resolve>,
     /// Makes the node's tasks stand still, as those of a process do that the system has stopped.
     pub freezer: Arc<Freezer>,
+    /// How many log lines were dropped.
+    pub dropped_lines: DroppedLines,
 }
 
 /// One node.
@@ -69,7 +71,7 @@ pub struct Node {
 impl Node {
     /// Builds a node that is to listen on `port`. It serves nothing and runs nothing yet.
     pub fn new(mut settings: Settings, env: Env, port: u16) -> Self {
-        let Env { clock, seed, transport, resolver, freezer } = env;
+        let Env { clock, seed, transport, resolver, freezer, dropped_lines } = env;
         let mut chance = SmallRng::seed_from_u64(seed);
         let metrics = Metrics::default();
         settings.registry.own_instance_id = settings.own_instance_id(port).into();
@@ -99,6 +101,7 @@ impl Node {
         let access = Access::new(&settings.access);
         let context_path = settings.http.context_path.clone();
         let started = clock.tick();
+        let watch = Watch::new(clock.clone(), metrics.requests.clone(), settings.log.access);
         let api = Arc::new(Api {
             clock,
             started,
@@ -111,19 +114,20 @@ impl Node {
             gate,
             access,
             metrics: metrics.http.clone(),
+            logged: Logged::default(),
         });
         let mut names = Names::with_prefix("eurekad");
         metrics.name_into(&mut names);
-        let ops = Arc::new(Ops { api: Arc::clone(&api), names });
+        let ops = Arc::new(Ops { api: Arc::clone(&api), metrics: metrics.clone(), names, dropped_lines });
         let mut routes = http::routes(Arc::clone(&api)).merge(ops::routes(Arc::clone(&ops)));
         if api.settings.http.management_port.is_none() {
             routes = routes.merge(ops::management(Arc::clone(&ops)));
         }
-        let router = http::front(Arc::clone(&api), &context_path, routes);
+        let router = http::front(Arc::clone(&api), &context_path, routes, watch.clone());
         let management = ops::health(Arc::clone(&ops)).merge(ops::management(ops));
-        let management = http::front(Arc::clone(&api), "", management);
+        let management = http::front(Arc::clone(&api), "", management, watch);
         let stop = CancellationToken::new();
-        let tasks = Tasks::new(stop.clone(), freezer);
+        let tasks = Tasks::new(stop.clone(), freezer, metrics.tasks.clone());
         Self {
             api,
             router,
@@ -244,7 +248,7 @@ impl Node {
         listener: TcpListener,
         management: Option<TcpListener>,
     ) -> Result<(), TaskPanicked> {
-        let (settings, metrics) = (&self.api.settings, &self.metrics.http);
+        let (settings, metrics, clock) = (&self.api.settings, &self.metrics.http, &self.api.clock);
         let limits = serve::Limits::new(&settings.http);
         let close = CancellationToken::new();
         let order = async {
@@ -254,12 +258,12 @@ impl Node {
             close.cancel();
         };
         let drain = settings.stop.drain;
-        let main = serve::serve(listener, self.router(), &limits, metrics, &close, drain);
+        let main = serve::serve(listener, self.router(), &limits, metrics, clock, &close, drain);
         let management_limits = serve::Limits::new(&settings.http);
         let beside = async {
             if let Some(listener) = management {
                 let router = self.management_router();
-                serve::serve(listener, router, &management_limits, metrics, &close, drain).await;
+                serve::serve(listener, router, &management_limits, metrics, clock, &close, drain).await;
             }
         };
         tokio::join!(order, main, beside);

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::freezer::Freezer;
+use crate::telemetry::TaskMetrics;
 
 /// Between a panic and the next start, so that one that panics at once does not fill the log.
 const BEFORE_A_RESTART: Duration = Duration::from_secs(1);
@@ -23,6 +24,7 @@ pub(super) struct Tasks {
     end: CancellationToken,
     failed: CancellationToken,
     freezer: Arc<Freezer>,
+    metrics: TaskMetrics,
 }
 
 /// A background task panicked. It has said why on its way down.
@@ -32,15 +34,15 @@ pub struct TaskPanicked;
 
 impl Tasks {
     /// No tasks yet. If one panics, `stop` is cancelled. While `freezer` has them frozen, all stand still.
-    pub(super) fn new(stop: CancellationToken, freezer: Arc<Freezer>) -> Self {
+    pub(super) fn new(stop: CancellationToken, freezer: Arc<Freezer>, metrics: TaskMetrics) -> Self {
         let (end, failed) = (CancellationToken::new(), CancellationToken::new());
-        Self { tracker: TaskTracker::new(), stop, end, failed, freezer }
+        Self { tracker: TaskTracker::new(), stop, end, failed, freezer, metrics }
     }
 
     /// Runs a task until it ends or all are to. If it panics, the node stops and fails.
     pub(super) fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let (stop, end, failed) = (self.stop.clone(), self.end.clone(), self.failed.clone());
-        let freezer = Arc::clone(&self.freezer);
+        let (freezer, figures) = (Arc::clone(&self.freezer), self.metrics.of(name));
         let work = async move { freezer.run(work).await };
         let task = tokio::spawn(async move {
             tokio::select! { biased; () = end.cancelled() => {}, () = work => {} }
@@ -49,6 +51,7 @@ impl Tasks {
             if let Err(e) = task.await
                 && e.is_panic()
             {
+                figures.panicked();
                 failed.cancel();
                 stop.cancel();
                 tracing::error!(task = name, "a background task panicked; stopping");
@@ -65,7 +68,7 @@ impl Tasks {
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
-        let freezer = Arc::clone(&self.freezer);
+        let (freezer, figures) = (Arc::clone(&self.freezer), self.metrics.of(name));
         self.spawn(name, async move {
             loop {
                 let (freezer, work) = (Arc::clone(&freezer), work());
@@ -74,6 +77,7 @@ impl Tasks {
                 match task.await {
                     Err(e) if e.is_panic() => {
                         restarts.inc();
+                        figures.panicked();
                         tracing::error!(
                             task = name,
                             "a background task panicked; it is started again: please report this"

@@ -58,7 +58,7 @@ impl PeerEurekaNode {
         request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let limit = wiring.settings.connect_timeout + wiring.settings.read_timeout;
         let response = match tokio::time::timeout(limit, wiring.transport.send(request)).await {
-            Ok(answer) => answer.map_err(Problem::NoAnswer)?,
+            Ok(answer) => answer.inspect_err(|e| self.count_too_large(e)).map_err(Problem::NoAnswer)?,
             Err(_elapsed) => {
                 let detail = format!("nothing for {limit:?}");
                 return Err(Problem::NoAnswer(TransportError { failure: Failure::TimedOut, detail }));
@@ -73,6 +73,12 @@ impl PeerEurekaNode {
         }
         self.note_round_trip(wiring.clock.tick().since(started));
         Ok(response)
+    }
+
+    pub(super) fn count_too_large(&self, error: &TransportError) {
+        if error.failure == Failure::TooLarge {
+            self.wiring().metrics.answers_too_large.inc();
+        }
     }
 
     /// A request to this peer, with what every one carries.

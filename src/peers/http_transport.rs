@@ -57,7 +57,7 @@ impl Transport for HttpTransport {
                         "more than the {} bytes that eurekad.limits.answer-bytes allows",
                         self.max_bytes
                     );
-                    return Err(TransportError { failure: Failure::Broken, detail });
+                    return Err(TransportError { failure: Failure::TooLarge, detail });
                 }
                 body.extend_from_slice(&chunk);
             }

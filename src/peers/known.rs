@@ -60,9 +60,12 @@ impl PeerEurekaNode {
             }
             (news, before, inner.queue.len(), away)
         };
-        if kind == PeerKind::Myself && matches!(before, PeerKind::Ours(_) | PeerKind::Java) {
+        if kind == PeerKind::Myself
+            && matches!(before, PeerKind::Ours(_) | PeerKind::Java)
+            && let Some(suppressed) = self.logged().myself.admit(now)
+        {
             tracing::warn!(
-                peer = %self.url(),
+                peer = %self.url(), suppressed = suppressed.times(),
                 "another node answered there before, and now this one does: a balancer, or something that repeats headers"
             );
         }
@@ -74,7 +77,10 @@ impl PeerEurekaNode {
         if news {
             // Whoever waits before trying again need not.
             self.try_again();
-            tracing::info!(peer = %self.url(), kind = kind.word(), queued, "the peer answers");
+            if let Some(suppressed) = self.logged().answers.admit(now) {
+                let suppressed = suppressed.times();
+                tracing::info!(peer = %self.url(), kind = kind.word(), queued, suppressed, "the peer answers");
+            }
             if kind == PeerKind::Java && away >= MAY_HAVE_RESTARTED {
                 self.tell_all_again(now);
             }
@@ -91,7 +97,10 @@ impl PeerEurekaNode {
         if !takes_turns {
             inner.queue.drop_heartbeats();
             drop(inner);
-            tracing::info!(peer = %self.url(), node = %is, "the peer is another process than before");
+            if let Some(suppressed) = self.logged().other_process.admit(now) {
+                let suppressed = suppressed.times();
+                tracing::info!(peer = %self.url(), node = %is, suppressed, "the peer is another process than before");
+            }
         } else if inner.balancer_logged.is_none_or(|at| now.since(at) >= BALANCER_LOGGED_EVERY) {
             inner.balancer_logged = Some(now);
             drop(inner);
@@ -169,8 +178,11 @@ impl PeerEurekaNode {
         }
         let words = problem.to_string();
         // The same failure again is no news.
-        if self.inner().last_error.replace(words.clone()).as_ref() != Some(&words) {
-            tracing::warn!(peer = %self.url(), retry_in = ?wait, "the peer {words}");
+        if self.inner().last_error.replace(words.clone()).as_ref() != Some(&words)
+            && let Some(suppressed) = self.logged().failed.admit(self.wiring().clock.tick())
+        {
+            let suppressed = suppressed.times();
+            tracing::warn!(peer = %self.url(), retry_in = ?wait, suppressed, "the peer {words}");
         }
     }
 }

@@ -107,6 +107,8 @@ pub(super) enum Verdict {
     Done,
     /// The peer does not have the instance, or an older record: it has to be told the whole.
     SendRecord,
+    /// The peer answered with another instance's record, which is ignored.
+    Foreign,
     /// The peer refused it; what it said.
     Refused(u16),
 }
@@ -119,10 +121,10 @@ pub(super) fn judge(registry: &Registry, sent: &Sent, answer: ReplicationInstanc
         (_, 200..=299) => Verdict::Done,
         (ReplicationAction::Heartbeat, 404) => Verdict::SendRecord,
         (ReplicationAction::Heartbeat, 409) => {
-            if let (Some(theirs), true) = (answer.response_entity, is_unchanged(registry, sent)) {
-                adopt(registry, &sent.key, theirs);
+            match answer.response_entity.filter(|_| is_unchanged(registry, sent)) {
+                Some(theirs) => adopt(registry, &sent.key, theirs),
+                None => Verdict::Done,
             }
-            Verdict::Done
         }
         // A peer that never had what is cancelled has nothing to do; and a status of what it does not have comes
         // with the record that its next heartbeat's 404 asks for.
@@ -142,11 +144,11 @@ fn is_unchanged(registry: &Registry, sent: &Sent) -> bool {
     }
 }
 
-/// **Compat:** the record of a peer that knows a newer one is registered here as a replica's.
-fn adopt(registry: &Registry, key: &Key, theirs: InstanceInfo) {
-    if theirs.app == key.app && theirs.id() == key.id.as_str() {
-        registry.register(theirs, Origin::Replica);
-    } else {
-        tracing::warn!(app = ?key.app, id = ?key.id, "a peer answered with another instance's record; ignored");
+/// **Compat:** the record of a peer that knows a newer one is registered here as a replica's, if it is this instance's.
+fn adopt(registry: &Registry, key: &Key, theirs: InstanceInfo) -> Verdict {
+    if theirs.app != key.app || theirs.id() != key.id.as_str() {
+        return Verdict::Foreign;
     }
+    registry.register(theirs, Origin::Replica);
+    Verdict::Done
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::NodeId;
 use super::backoff::Backoff;
+use super::logged::Logged;
 use super::nodes::Wiring;
 use super::problem::Problem;
 use super::queue::{Flags, Queue};
@@ -61,6 +62,7 @@ pub struct PeerEurekaNode {
     wake: Notify,
     retry: Notify,
     ended: CancellationToken,
+    logged: Logged,
     inner: Mutex<Inner>,
 }
 
@@ -112,8 +114,9 @@ impl Inner {
 
 impl PeerEurekaNode {
     pub(super) fn new(url: PeerUrl, wiring: Wiring) -> Self {
+        let crowded_out = wiring.metrics.crowded_out.clone();
         let inner = Inner {
-            queue: Queue::new(wiring.settings.queue_capacity, wiring.settings.linger),
+            queue: Queue::new(wiring.settings.queue_capacity, wiring.settings.linger, crowded_out),
             on_their_way: Vec::new(),
             kind: PeerKind::Unknown,
             state: None,
@@ -140,6 +143,7 @@ impl PeerEurekaNode {
             wake: Notify::new(),
             retry: Notify::new(),
             ended: CancellationToken::new(),
+            logged: Logged::default(),
             inner: Mutex::new(inner),
         }
     }
@@ -152,6 +156,11 @@ impl PeerEurekaNode {
     /// What it is wired to.
     pub(super) fn wiring(&self) -> &Wiring {
         &self.wiring
+    }
+
+    /// What is logged of it once in a while only.
+    pub(super) fn logged(&self) -> &Logged {
+        &self.logged
     }
 
     /// Who answers there.
@@ -367,9 +376,12 @@ impl PeerEurekaNode {
                 self.wiring.losses.note(self.wiring.clock.tick());
             }
             self.wiring.metrics.refused.inc();
-            tracing::warn!(
-                peer = %self.url, app = ?key.app, id = ?key.id, %problem, "dropped: the peer does not take it"
-            );
+            if let Some(suppressed) = self.logged.dropped.admit(self.wiring.clock.tick()) {
+                tracing::warn!(
+                    peer = %self.url, app = ?key.app, id = ?key.id, %problem, suppressed = suppressed.times(),
+                    "dropped: the peer does not take it"
+                );
+            }
             return;
         }
         let mut inner = self.inner();

@@ -19,10 +19,10 @@ use super::view::{PeerKind, PeerView};
 use crate::clock::{Clock, Tick};
 use crate::registry::{Key, LocalTouch, Registry};
 use crate::settings::{PeerSettings, PeerUrl};
-use crate::telemetry::PeerMetrics;
+use crate::telemetry::{LogLimit, PeerMetrics};
 
 /// How often heartbeats are collected from the registry.
-const COLLECT: Duration = Duration::from_millis(100);
+pub const COLLECT: Duration = Duration::from_millis(100);
 
 /// How often a flush looks whether it is done.
 const FLUSH_LOOK: Duration = Duration::from_millis(10);
@@ -61,6 +61,7 @@ pub struct PeerEurekaNodes {
     /// Signalled when a node calls that nobody here knows.
     stranger: Notify,
     strangers: Strangers,
+    strangers_logged: LogLimit,
 }
 
 /// Who is in the list now, and who left it lately.
@@ -90,6 +91,7 @@ impl PeerEurekaNodes {
             fed: Mutex::default(),
             stranger: Notify::new(),
             strangers: Strangers::default(),
+            strangers_logged: LogLimit::default(),
         }
     }
 
@@ -233,9 +235,12 @@ impl PeerEurekaNodes {
             self.strangers.is_known(id);
         } else if id != self.wiring.id {
             self.stranger.notify_one();
-            if self.strangers.called(id, self.wiring.clock.tick()) {
+            let now = self.wiring.clock.tick();
+            if self.strangers.called(id, now)
+                && let Some(suppressed) = self.strangers_logged.admit(now)
+            {
                 tracing::warn!(
-                    node = %id,
+                    node = %id, suppressed = suppressed.times(),
                     "a node calls that is not among this node's peers: it tells this one what happens there, and is told \
                      nothing. Give all nodes of the cluster the same list in eureka.client.service-url"
                 );
@@ -255,8 +260,8 @@ impl PeerEurekaNodes {
         self.stranger.notified().await;
     }
 
-    /// Feeds the queues with what changes here, for ever.
-    pub async fn feed(self: Arc<Self>) {
+    /// Feeds the queues with what changes here, for ever, and calls `ran` each time.
+    pub async fn feed(self: Arc<Self>, ran: impl Fn() + Send) {
         let mut changes = self.wiring.registry.watch_version();
         let mut tick = tokio::time::interval(COLLECT);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -266,6 +271,7 @@ impl PeerEurekaNodes {
                 changed = changes.changed() => if changed.is_err() { return },
                 _ = tick.tick() => {}
             }
+            ran();
             self.feed_once();
             self.wiring.registry.set_java_peer(self.nodes().iter().any(|node| node.kind() == PeerKind::Java));
         }

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use prometheus_client::metrics::counter::Counter;
+
 use crate::clock::Tick;
 use crate::registry::Key;
 
@@ -83,11 +85,14 @@ pub struct Queue {
     capacity: usize,
     linger: Duration,
     dropped: u64,
+    /// The same over all queues of the node.
+    crowded_out: Counter,
 }
 
 impl Queue {
     /// An empty queue of at most `capacity` keys. What is urgent lingers for `linger` before it leaves.
-    pub fn new(capacity: usize, linger: Duration) -> Self {
+    /// What goes for lack of room is counted in `crowded_out` too.
+    pub fn new(capacity: usize, linger: Duration, crowded_out: Counter) -> Self {
         Self {
             entries: BTreeMap::new(),
             numbers: HashMap::new(),
@@ -97,6 +102,7 @@ impl Queue {
             capacity: capacity.max(1),
             linger,
             dropped: 0,
+            crowded_out,
         }
     }
 
@@ -117,6 +123,7 @@ impl Queue {
             let oldest = self.beats.first().or_else(|| self.urgent.first()).copied();
             oldest.map(|number| self.remove(number));
             self.dropped += 1;
+            self.crowded_out.inc();
         }
         let number = self.next;
         self.next += 1;
@@ -210,7 +217,7 @@ mod tests {
 
     #[test]
     fn heartbeats_gather_and_what_is_urgent_takes_them_along_at_once() {
-        let mut queue = Queue::new(10, Duration::ZERO);
+        let mut queue = Queue::new(10, Duration::ZERO, Counter::default());
         assert_eq!(queue.due_in(Tick(0)), None);
         queue.mark(key(1), BEAT, Tick(100));
         assert_eq!(queue.due_in(Tick(200)), Some(Duration::from_millis(400)));
@@ -223,7 +230,7 @@ mod tests {
     /// Case: P065
     #[test]
     fn marking_a_key_again_and_again_keeps_its_place_and_delays_nobody() {
-        let mut queue = Queue::new(10, Duration::ZERO);
+        let mut queue = Queue::new(10, Duration::ZERO, Counter::default());
         queue.mark(key(1), BEAT, Tick(0));
         queue.mark(key(2), BEAT, Tick(1));
         for at in 2..500 {
@@ -235,14 +242,14 @@ mod tests {
 
     #[test]
     fn a_linger_holds_back_what_is_urgent() {
-        let mut queue = Queue::new(10, Duration::from_millis(500));
+        let mut queue = Queue::new(10, Duration::from_millis(500), Counter::default());
         queue.mark(key(1), RECORD, Tick(100));
         assert_eq!(queue.due_in(Tick(300)), Some(Duration::from_millis(300)));
     }
 
     #[test]
     fn a_full_queue_drops_a_heartbeat_before_anything_else() {
-        let mut queue = Queue::new(2, Duration::ZERO);
+        let mut queue = Queue::new(2, Duration::ZERO, Counter::default());
         queue.mark(key(1), RECORD, Tick(0));
         queue.mark(key(2), BEAT, Tick(0));
         queue.mark(key(3), RECORD, Tick(0));
@@ -256,7 +263,7 @@ mod tests {
         fn no_flag_is_lost_or_invented(
             steps in prop::collection::vec((0_u8..4, 0_u32..8, any::<[bool; 4]>()), 0..200)
         ) {
-            let mut queue = Queue::new(1_000, Duration::ZERO);
+            let mut queue = Queue::new(1_000, Duration::ZERO, Counter::default());
             let mut model: BTreeMap<Key, Flags> = BTreeMap::new();
             let mut flight: Vec<(Key, Flags)> = Vec::new();
             for (step, n, [cancel, record, status, heartbeat]) in steps {

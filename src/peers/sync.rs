@@ -230,6 +230,7 @@ impl PeerEurekaNode {
         let response = match self.wiring().transport.send(request).await {
             Ok(response) => response,
             Err(e) => {
+                self.count_too_large(&e);
                 tracing::info!(peer = %self.url(), "the peer {}", Problem::NoAnswer(e));
                 return Said::Nothing;
             }

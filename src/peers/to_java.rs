@@ -23,6 +23,15 @@ impl PeerEurekaNode {
         for (sent, answer) in sent.iter().zip(answer.responses) {
             match messages::judge(registry, sent, answer) {
                 Verdict::Done => {}
+                Verdict::Foreign => {
+                    if let Some(suppressed) = self.logged().foreign_record.admit(now) {
+                        let (app, id) = (&sent.key.app, &sent.key.id);
+                        tracing::warn!(
+                            peer = %self.url(), ?app, ?id, suppressed = suppressed.times(),
+                            "the peer answered with another instance's record; ignored"
+                        );
+                    }
+                }
                 // An override goes with the record, and counts where none is set: the peer may know better.
                 Verdict::SendRecord => {
                     answers.again.push((sent.key.clone(), Flags { record: true, ..Flags::default() }));

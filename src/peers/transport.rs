@@ -28,6 +28,8 @@ pub enum Failure {
     TimedOut,
     /// The connection broke, or what came was no HTTP.
     Broken,
+    /// The answer is larger than is taken.
+    TooLarge,
 }
 
 /// There is no answer.
@@ -36,6 +38,7 @@ pub enum Failure {
     Failure::Unreachable => "cannot be reached",
     Failure::TimedOut => "did not answer in time",
     Failure::Broken => "broke the connection",
+    Failure::TooLarge => "answered too much",
 })]
 pub struct TransportError {
     /// What kind of failure.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::lease::Lease;
 use super::{Key, Origin, Registered, Registry};
+use crate::telemetry::LogLimit;
 
 /// Something that happened here and changed nothing that the change log would show, but that peers are told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub(super) struct Following {
     /// Nobody takes touches on a node without peers, so none are kept there.
     keep_touches: AtomicBool,
     touches: Mutex<Vec<Touch>>,
+    doubling_logged: LogLimit,
 }
 
 /// One touch; the lease is told when it is taken.
@@ -48,6 +50,7 @@ impl Default for Following {
             version: watch::Sender::new(0),
             keep_touches: AtomicBool::new(false),
             touches: Mutex::default(),
+            doubling_logged: LogLimit::default(),
         }
     }
 }
@@ -125,8 +128,10 @@ impl Registry {
     pub fn set_java_peer(&self, known: bool) {
         if self.java_peer.swap(known, Ordering::Relaxed) != known
             && self.settings.doubling == super::Doubling::Auto
+            && let Some(suppressed) = self.following.doubling_logged.admit(self.clock.tick())
         {
             tracing::info!(
+                suppressed = suppressed.times(),
                 "{}: renewed leases live {} their duration (eurekad.lease.duration-doubling: auto)",
                 if known {
                     "a Java server is among the peers"
@@ -136,6 +141,11 @@ impl Registry {
                 if known { "twice, as they do there," } else { "once" }
             );
         }
+    }
+
+    /// How many local touches wait to be taken.
+    pub fn touches_waiting(&self) -> usize {
+        self.following.touches.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// One entry, overdue or not.

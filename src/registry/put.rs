@@ -14,6 +14,14 @@ use super::{Guarded, Key, Origin, Registry, Touched};
 impl Registry {
     /// Whether an instance is small enough. Its VIP addresses count for themselves: each is work under the lock.
     pub(super) fn fits(&self, info: &InstanceInfo) -> Result<(), Oversize> {
+        self.measured(info).inspect_err(|oversize| match oversize {
+            Oversize::Metadata { .. } => _ = self.metrics.metadata_too_large.inc(),
+            Oversize::Instance { .. } => _ = self.metrics.instances_too_large.inc(),
+            Oversize::Vips { .. } => _ = self.metrics.vips_too_many.inc(),
+        })
+    }
+
+    fn measured(&self, info: &InstanceInfo) -> Result<(), Oversize> {
         let amazon = info.data_center_info.as_ref().and_then(DataCenterInfo::metadata);
         let pairs = info.metadata.iter().chain(amazon.into_iter().flatten());
         let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();

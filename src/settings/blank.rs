@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::{
-    AccessSettings, CacheSettings, Doubling, HttpSettings, InstanceSettings, LogFormat, LogSettings, Named,
-    PeerSettings, RegistrySettings, RenewalAccounting, Secret, Settings, StopSettings, TimerSettings,
-    ZoneSettings,
+    AccessSettings, CacheSettings, Doubling, HttpSettings, InstanceSettings, LogFormat, LogSettings,
+    MetricsSettings, Named, PeerSettings, RegistrySettings, RenewalAccounting, Secret, Settings,
+    StopSettings, TimerSettings, ZoneSettings,
 };
 
 impl Settings {
@@ -91,7 +91,8 @@ impl Settings {
             },
             access: AccessSettings { user: String::new(), password: Secret::new("") },
             stop: StopSettings { grace: Duration::ZERO, drain: Duration::ZERO, flush: Duration::ZERO },
-            log: LogSettings { filter: String::new(), format: LogFormat::Text },
+            metrics: MetricsSettings { applications: 0 },
+            log: LogSettings { filter: String::new(), format: LogFormat::Text, access: false },
         }
     }
 }

@@ -65,6 +65,8 @@ pub struct Settings {
     pub peers: PeerSettings,
     /// What it logs.
     pub log: LogSettings,
+    /// What it shows of itself to Prometheus.
+    pub metrics: MetricsSettings,
 }
 
 /// Where a node listens and what it takes in.
@@ -272,6 +274,15 @@ pub struct LogSettings {
     pub filter: String,
     /// For people or for machines.
     pub format: LogFormat,
+    /// Whether each request has a line.
+    pub access: bool,
+}
+
+/// What a node shows of itself to Prometheus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricsSettings {
+    /// How many applications have figures of their own.
+    pub applications: usize,
 }
 
 /// How log lines look.

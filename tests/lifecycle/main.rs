@@ -14,6 +14,7 @@ mod cache;
 mod codes;
 mod delta;
 mod leases;
+mod metrics;
 mod ops;
 mod overrides;
 mod peers_in;

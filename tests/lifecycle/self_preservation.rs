@@ -96,6 +96,12 @@ async fn at_exactly_the_threshold_evictor_status_and_page_say_the_same() {
     assert_eq!(node.registry().len(), 20, "the evictor");
     assert!(status_says(&node, "self-preservation").await.starts_with("protecting"), "the status document");
     assert!(node.get("/").send().await.text().contains("Self-preservation is protecting"), "the page");
+    let metrics = node.get("/metrics").send().await.text();
+    let states: Vec<&str> =
+        metrics.lines().filter_map(|l| l.strip_prefix("eurekad_self_preservation{")).collect();
+    assert!(states.contains(&r#"state="protecting",reason="too-few-renewals"} 1"#), "the metric: {states:?}");
+    assert_eq!(states.iter().filter(|state| state.ends_with("} 0")).count(), 4, "the metric: {states:?}");
+    assert!(metrics.contains("eurekad_self_preservation_protecting 1\n"), "{metrics}");
 }
 
 #[tokio::test(start_paused = true)]

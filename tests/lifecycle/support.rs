@@ -14,6 +14,7 @@ use eurekad::node::{Env, Node};
 use eurekad::peers::{Failure, SystemResolver, Transport, TransportError};
 use eurekad::registry::Registry;
 use eurekad::settings::{from_arguments, split_arguments};
+use eurekad::telemetry::DroppedLines;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -54,6 +55,7 @@ impl TestNode {
             transport: Arc::new(NoNetwork),
             resolver: Arc::new(SystemResolver::default()),
             freezer: Arc::default(),
+            dropped_lines: DroppedLines::default(),
         };
         Self { node: Node::new(from_arguments(&dotted).unwrap(), env, 8761), clock }
     }

@@ -16,6 +16,7 @@ use eurekad::node::{Env, Node};
 use eurekad::peers::{Failure, LookUp, PeerView, Resolve, Transport, TransportError};
 use eurekad::registry::Key;
 use eurekad::settings::{from_arguments, split_arguments};
+use eurekad::telemetry::DroppedLines;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -288,6 +289,7 @@ impl Member {
             transport: Arc::new(link),
             resolver: Arc::new(net.clone()),
             freezer: Arc::default(),
+            dropped_lines: DroppedLines::default(),
         };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         net.place(host, node.router());
@@ -392,6 +394,11 @@ impl Member {
     /// The status that an instance shows; empty if it is not there.
     pub(crate) async fn shows(&self, id: &str) -> String {
         self.instance(id).await["status"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Its wall clock, epoch milliseconds.
+    pub(crate) fn epoch_millis(&self) -> i64 {
+        self.clock.epoch_millis()
     }
 
     /// How long ago the client of an instance was heard, as far as this node knows.

@@ -1,18 +1,11 @@
 //! Comparing, and putting right what differs.
 
-use axum::body::Body;
-use axum::http::{Method, Request};
+use axum::http::Method;
 use eurekad::registry::Origin;
 use serde_json::Value;
-use tower::ServiceExt;
 
+use crate::metrics::scrape;
 use crate::net::{AB, Member, Net, alike, pair, pass_ms, put_right, trio};
-
-async fn metrics_of(node: &Member) -> String {
-    let request = Request::get("/metrics").body(Body::empty()).unwrap();
-    let answer = node.node.router().oneshot(request).await.unwrap();
-    String::from_utf8(axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap()
-}
 
 /// Case: P066
 #[tokio::test(start_paused = true)]
@@ -49,7 +42,7 @@ async fn a_change_that_was_really_lost_is_put_right_within_a_minute_and_then_the
     for (node, other) in [(&a, "b:1"), (&b, "a:1")] {
         let found = node.peer(other).compared.unwrap();
         assert!(found.equal && found.instances == 4, "{found:?}");
-        let metrics = metrics_of(node).await;
+        let metrics = scrape(node).await;
         let line = format!("eurekad_peer_agrees{{peer=\"http://{other}/eureka/\"}} 1");
         assert!(metrics.lines().any(|l| l == line), "{metrics}");
         assert!(metrics.contains("eurekad_peer_repaired_unexplained_total 0"), "{metrics}");

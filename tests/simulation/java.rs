@@ -183,7 +183,7 @@ impl Java {
             Ok(answer) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => CONGESTED,
             Ok(_) => return,
             Err(Failure::TimedOut) => CONGESTED,
-            Err(Failure::Unreachable | Failure::Broken) => BROKEN,
+            Err(Failure::Unreachable | Failure::Broken | Failure::TooLarge) => BROKEN,
         };
         peer.queue.lock().unwrap().give_back(batch, self.clock.tick(), pause);
     }

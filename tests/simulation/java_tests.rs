@@ -18,6 +18,7 @@ use eurekad::clock::Clock;
 use eurekad::node::{Env, Node};
 use eurekad::peers::{Failure, Transport, TransportError};
 use eurekad::settings::{from_arguments, split_arguments};
+use eurekad::telemetry::DroppedLines;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -82,8 +83,14 @@ impl Wires {
         let (dotted, _) = split_arguments(arguments);
         let transport = Arc::new(self.clone());
         let resolver = Arc::new(NoNames);
-        let env =
-            Env { clock: Clock::simulated(EPOCH), seed: 7, transport, resolver, freezer: Arc::default() };
+        let env = Env {
+            clock: Clock::simulated(EPOCH),
+            seed: 7,
+            transport,
+            resolver,
+            freezer: Arc::default(),
+            dropped_lines: DroppedLines::default(),
+        };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         self.place(host, node.router());
         node.boot().await;

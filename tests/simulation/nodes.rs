@@ -8,6 +8,7 @@ use eurekad::node::{Env, Freezer, Node};
 use eurekad::peers::{LookUp, Resolve, Transport};
 use eurekad::registry::Scope;
 use eurekad::settings::{from_arguments, split_arguments};
+use eurekad::telemetry::DroppedLines;
 
 use tokio::time::Instant;
 
@@ -75,6 +76,7 @@ impl Place {
             transport: self.net.link(&self.host) as Arc<dyn Transport>,
             resolver: Arc::new(NoNames),
             freezer: Arc::clone(&freezer),
+            dropped_lines: DroppedLines::default(),
         };
         let node = Arc::new(Node::new(from_arguments(&dotted).unwrap(), env, 8761));
         self.net.place(&self.host, node.router(), &freezer);

@@ -75,6 +75,41 @@ fn a_client_cannot_write_log_lines() {
     assert!(!log.lines().any(|line| line.starts_with("2026-01-01")) && !log.contains('\u{9b}'), "{log}");
 }
 
+/// The access log of a node that was asked a few things.
+fn access_log(settings: &[&str]) -> Vec<String> {
+    let mut node = Program::start(&[&["--eurekad.log.access=on"], settings].concat());
+    assert_eq!(node.ask("GET", "/eureka/apps/NONE?token=hunter2", "").status, 404);
+    assert_eq!(node.ask("GET", "/%0AINFO//\"forged=\"", "").status, 404);
+    node.register("x", 30, "");
+    node.terminate();
+    node.ended();
+    let mut log = String::new();
+    node.log.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(!log.contains("hunter2"), "{log}");
+    log.lines().filter(|line| line.contains("method")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_access_log_has_a_line_for_each_request_and_no_query() {
+    let lines = access_log(&["--eurekad.log.filter=error,eurekad::cli=info"]);
+    let line =
+        |words: &str| lines.iter().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{lines:?}"));
+    let none = line(r#"method="GET" path="/eureka/apps/NONE" status=404 bytes=0 ms="#);
+    assert!(none.contains("client=127.0.0.1:"), "{none}");
+    line(r#"path="/%0AINFO//\"forged=\"" status=404"#);
+    line(r#"method="POST" path="/eureka/apps/ORDERS" status=204"#);
+}
+
+#[test]
+fn the_access_log_comes_as_json_too() {
+    let lines = access_log(&["--eurekad.log.format=json"]);
+    let lines: Vec<serde_json::Value> =
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let none = lines.iter().find(|line| line["path"] == "/eureka/apps/NONE").unwrap();
+    assert_eq!((&none["method"], &none["status"], &none["bytes"]), (&"GET".into(), &404.into(), &0.into()));
+    assert!(none["client"].as_str().unwrap().starts_with("127.0.0.1:") && none["ms"].is_number(), "{none}");
+}
+
 #[test]
 fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
     let cases: [(&[&OsStr], &str); 5] = [

@@ -24,8 +24,10 @@ impl Program {
         let address = loop {
             let mut line = String::new();
             assert!(log.read_line(&mut line).unwrap() > 0, "it ended before it was open");
-            if let Some((_, rest)) = line.split_once("address=") {
-                break rest.split_whitespace().next().unwrap().parse().unwrap();
+            // As text address=127.0.0.1:8761, as JSON "address":"127.0.0.1:8761".
+            if let Some((_, rest)) = line.split_once("address") {
+                let rest = rest.trim_start_matches(['"', ':', '=']);
+                break rest.split([' ', '"', '\n']).next().unwrap().parse().unwrap();
             }
         };
         Self { child, address, log: Some(log) }

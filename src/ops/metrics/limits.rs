@@ -1,0 +1,32 @@
+//! How often each limit was reached.
+
+use super::figures::Figures;
+use crate::http::Api;
+use crate::telemetry::Metrics;
+
+/// By the setting that moves the limit, or a word for those that nothing moves.
+pub(super) fn measure(metrics: &Metrics, api: &Api, figures: &mut Figures) {
+    let Metrics { registry, cache, http, peers, .. } = metrics;
+    let rows = [
+        ("eurekad.limits.instances", registry.registrations_refused.get()),
+        ("eurekad.limits.metadata-bytes", registry.metadata_too_large.get()),
+        ("eurekad.limits.vips", registry.vips_too_many.get()),
+        ("eurekad.limits.changes", api.registry.changes_dropped()),
+        ("eurekad.limits.body-bytes", http.bodies_too_large.get() + registry.instances_too_large.get()),
+        ("eurekad.limits.batch-bytes", http.batches_too_large.get()),
+        ("eurekad.limits.body-timeout-ms", http.bodies_too_slow.get()),
+        ("eurekad.limits.connections", http.connections_refused.get()),
+        ("eurekad.limits.idle-timeout-ms", http.connections_idle.get()),
+        ("eurekad.limits.write-timeout-ms", http.writes_too_slow.get()),
+        ("eurekad.limits.answer-bytes", peers.answers_too_large.get()),
+        ("eurekad.limits.replication-queue", peers.crowded_out.get()),
+        ("eurekad.cache.max-bytes", cache.crowded_out.get()),
+        ("request-head", http.heads_too_large.get()),
+        ("remembered", api.registry.remembered().1),
+    ];
+    figures.counters(
+        "limit_reached",
+        "How often a limit was reached, by the setting that moves it",
+        rows.map(|(limit, count)| ([("limit", limit.to_owned())], count)),
+    );
+}
