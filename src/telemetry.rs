@@ -35,6 +35,10 @@ pub struct RegistryMetrics {
     pub registrations: Counter,
     /// Registrations refused because the registry is full.
     pub registrations_refused: Counter,
+    /// Registrations refused because there are as many applications as may be.
+    pub applications_refused: Counter,
+    /// Registrations refused because their application is full.
+    pub registrations_refused_by_application: Counter,
     /// Renewals.
     pub renewals: Counter,
     /// Heartbeats answered 404.
@@ -108,6 +112,16 @@ impl Metrics {
             "registrations_refused",
             "Registrations refused because the registry is full",
             &registry.registrations_refused,
+        );
+        counter(
+            "applications_refused",
+            "Registrations refused because there are as many applications as may be",
+            &registry.applications_refused,
+        );
+        counter(
+            "registrations_refused_by_application",
+            "Registrations refused because their application is full",
+            &registry.registrations_refused_by_application,
         );
         counter("renewals", "Heartbeats that renewed a lease", &registry.renewals);
         counter("renewals_not_found", "Heartbeats answered 404", &registry.renewals_not_found);

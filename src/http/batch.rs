@@ -150,7 +150,7 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
             code(StatusCode::OK)
         }
         Registration::TooLarge(_) => code(StatusCode::PAYLOAD_TOO_LARGE),
-        Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
+        Registration::Full(_) => code(StatusCode::SERVICE_UNAVAILABLE),
     }
 }
 

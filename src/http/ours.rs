@@ -101,7 +101,7 @@ fn merge(api: &Api, state: WireState, asks: bool, now: Tick) -> Result<Outcome, 
         Merged::Known | Merged::Changed => false,
         Merged::NeedsRecord => true,
         Merged::TooLarge(_) => return Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Merged::Full => return Err(StatusCode::SERVICE_UNAVAILABLE),
+        Merged::Full(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
         Merged::FromTheFuture(e) => return Err(refuse(&e.to_string())),
     };
     let here = api.registry.key_state_named(&theirs.key);

@@ -39,10 +39,9 @@ pub(super) async fn register(
             Ok(StatusCode::NO_CONTENT)
         }
         Registration::TooLarge(oversize) => Err(Reject::oversize(&headers, oversize)),
-        Registration::Full => Err(Reject::Overloaded {
-            format: negotiate::format(&headers),
-            detail: "the registry is full: raise eurekad.limits.instances".to_owned(),
-        }),
+        Registration::Full(full) => {
+            Err(Reject::Overloaded { format: negotiate::format(&headers), detail: full.to_string() })
+        }
     }
 }
 

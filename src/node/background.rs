@@ -113,12 +113,20 @@ impl Node {
     /// Says when a bound was reached since the last look, and which setting moves it.
     fn watch_bounds(&self) -> impl FnMut() + Send + 'static {
         let (registry, metrics) = (Arc::clone(self.registry()), self.metrics.clone());
-        let mut before = [0_u64; 3];
+        let mut before = [0_u64; 5];
         move || {
             let now = [
                 (
                     metrics.registry.registrations_refused.get(),
                     "registrations refused: raise eurekad.limits.instances",
+                ),
+                (
+                    metrics.registry.applications_refused.get(),
+                    "registrations refused: raise eurekad.limits.applications",
+                ),
+                (
+                    metrics.registry.registrations_refused_by_application.get(),
+                    "registrations refused: raise eurekad.limits.instances-per-application",
                 ),
                 (registry.changes_dropped(), "deltas refused for a while: raise eurekad.limits.changes"),
                 (

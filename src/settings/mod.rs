@@ -103,6 +103,10 @@ pub struct RegistrySettings {
     pub max_changes: usize,
     /// The most instances.
     pub max_instances: usize,
+    /// The most applications.
+    pub max_applications: usize,
+    /// The most instances of one application.
+    pub max_instances_per_application: usize,
     /// The most bytes of one instance's metadata.
     pub max_metadata_bytes: usize,
     /// The most bytes of all texts of one instance.

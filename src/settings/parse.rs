@@ -230,6 +230,8 @@ fn blank() -> Settings {
             delta_retention: Duration::ZERO,
             max_changes: 0,
             max_instances: 0,
+            max_applications: 0,
+            max_instances_per_application: 0,
             max_metadata_bytes: 0,
             max_instance_bytes: 0,
             max_vips: 0,

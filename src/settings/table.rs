@@ -139,6 +139,11 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.require_amazon_instance_id => boolean(v)?;
     "eurekad.limits.instances" = "1000000", "The most instances; a registration beyond is answered 503",
         |s, v| s.registry.max_instances => at_least_one(v)?;
+    "eurekad.limits.applications" = "100000", "The most applications; the registration of one more is answered 503",
+        |s, v| s.registry.max_applications => at_least_one(v)?;
+    "eurekad.limits.instances-per-application" = "100000",
+        "The most instances of one application; a registration beyond is answered 503",
+        |s, v| s.registry.max_instances_per_application => at_least_one(v)?;
     "eurekad.limits.changes" = "2000000", "The most changes held for deltas; beyond, delta is answered 403 for a while",
         |s, v| s.registry.max_changes => at_least_one(v)?;
     "eurekad.limits.metadata-bytes" = "262144", "The most bytes of one instance's metadata",

@@ -13,6 +13,7 @@ mod cache;
 mod codes;
 mod delta;
 mod leases;
+mod limits;
 mod overrides;
 mod peers_in;
 mod reads;
