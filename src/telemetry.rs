@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry as Names, Unit};
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
@@ -69,14 +70,47 @@ pub struct CacheMetrics {
 /// What the HTTP side refused.
 #[derive(Debug, Clone, Default)]
 pub struct HttpMetrics {
+    /// Connections that there are now.
+    pub connections: Gauge,
     /// Connections closed unheard, for there were too many.
     pub connections_refused: Counter,
+    /// Connections closed unheard, for there were too many from their address.
+    pub connections_refused_by_address: Counter,
+    /// Connections that waited for their clients and were closed to make room for others.
+    pub connections_closed_for_room: Counter,
+    /// Request heads over a limit.
+    pub heads_too_large: Counter,
+    /// Request heads that did not come in time.
+    pub heads_too_slow: Counter,
+    /// Requests that were not answered in time.
+    pub requests_too_slow: Counter,
+    /// Bytes of the bodies of all requests that are being handled now.
+    pub bytes_in_flight: Gauge,
+    /// Request bodies refused, for there were too many bytes in flight.
+    pub bodies_refused: Counter,
+    /// Fetches beyond a rate, and which of them were refused.
+    pub rate_limiter: RateLimiterMetrics,
     /// Request bodies over their limit.
     pub bodies_too_large: Counter,
     /// Request bodies that could not be read.
     pub bodies_unreadable: Counter,
     /// Calls of nodes whose clock is too far ahead.
     pub clocks_refused: Counter,
+}
+
+/// Fetches beyond a rate.
+///
+/// **Compat:** Java's four counters.
+#[derive(Debug, Clone, Default)]
+pub struct RateLimiterMetrics {
+    /// Fetches that were refused.
+    pub limited: Counter,
+    /// Those of them that were for the whole registry.
+    pub full_fetches_limited: Counter,
+    /// Fetches that would have been refused, were the limiter enabled.
+    pub candidates: Counter,
+    /// Those of them that were for the whole registry.
+    pub full_fetch_candidates: Counter,
 }
 
 /// What went on between nodes.
@@ -137,6 +171,37 @@ impl Metrics {
         counter("cache_hits", "Documents served as they were", &cache.hits);
         counter("cache_builds", "Documents encoded anew", &cache.builds);
         counter("connections_refused", "Connections closed unheard", &http.connections_refused);
+        counter(
+            "connections_refused_by_address",
+            "Connections closed unheard, for their address had too many",
+            &http.connections_refused_by_address,
+        );
+        counter(
+            "connections_closed_for_room",
+            "Connections that waited for their clients and were closed to make room",
+            &http.connections_closed_for_room,
+        );
+        counter("heads_too_large", "Request heads over a limit", &http.heads_too_large);
+        counter("heads_too_slow", "Request heads that did not come in time", &http.heads_too_slow);
+        counter("requests_too_slow", "Requests not answered in time", &http.requests_too_slow);
+        counter("bodies_refused", "Request bodies refused for want of room", &http.bodies_refused);
+        let limiter = &http.rate_limiter;
+        counter("rate_limited_requests", "Fetches refused by the rate limiter", &limiter.limited);
+        counter(
+            "rate_limited_full_fetches",
+            "Fetches of the whole registry refused by the rate limiter",
+            &limiter.full_fetches_limited,
+        );
+        counter(
+            "rate_limited_request_candidates",
+            "Fetches that the rate limiter would refuse, were it enabled",
+            &limiter.candidates,
+        );
+        counter(
+            "rate_limited_full_fetch_candidates",
+            "Fetches of the whole registry that the rate limiter would refuse",
+            &limiter.full_fetch_candidates,
+        );
         counter("bodies_too_large", "Request bodies over their limit", &http.bodies_too_large);
         counter("bodies_unreadable", "Request bodies that could not be read", &http.bodies_unreadable);
         counter("clocks_refused", "Calls of nodes whose clock is a day ahead", &http.clocks_refused);
@@ -156,6 +221,13 @@ impl Metrics {
             &peers.senders_restarted,
         );
         counter("leases_saved", "Leases that a peer had heard of just before their eviction", &peers.saved);
+        names.register("connections", "Connections now", http.connections.clone());
+        names.register_with_unit(
+            "bodies_in_flight",
+            "What the bodies of all requests that are being handled hold",
+            Unit::Bytes,
+            http.bytes_in_flight.clone(),
+        );
         names.register_with_unit(
             "cache_built",
             "Bytes encoded, before compression",

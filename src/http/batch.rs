@@ -42,7 +42,7 @@ pub(super) async fn apply(
         setting: "eurekad.limits.batch-bytes",
         timeout: http.body_timeout,
     };
-    let bytes = body::read(&headers, body, limit, &api).await?;
+    let (bytes, _held) = body::read(&headers, body, limit, &api).await?;
     let wanted = negotiate::wanted(&headers)?;
     let list = match format {
         Format::Xml => Err(DecodeError::new("", "a batch is JSON")),

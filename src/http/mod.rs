@@ -7,11 +7,13 @@ mod batch;
 mod body;
 mod drain;
 mod gate;
+mod in_flight;
 mod instance;
 mod negotiate;
 mod ours;
 mod paths;
 mod query;
+mod rate_limiter;
 mod reads;
 mod register;
 mod reject;
@@ -30,15 +32,18 @@ use eurekad_wire::InstanceInfo;
 use tower::ServiceExt;
 
 pub use gate::{Gate, NodeState};
+pub use in_flight::Bodies;
 pub use paths::normalise;
+pub use rate_limiter::RateLimiter;
 
 use crate::blocking::Workers;
 use crate::cache::ResponseCache;
 use crate::clock::{Clock, Tick};
 use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, PeerEurekaNodes, STATE_HEADER};
 use crate::registry::{Origin, Registry};
-use crate::settings::Settings;
+use crate::settings::{HttpSettings, Settings};
 use crate::telemetry::HttpMetrics;
+use reject::Reject;
 
 /// The header by which one server tells another that a call is a copy of one it has had already.
 ///
@@ -66,6 +71,10 @@ pub struct Api {
     pub workers: Workers,
     /// Whether reads are answered.
     pub gate: Gate,
+    /// The bytes of request bodies that are held.
+    pub bodies: Arc<Bodies>,
+    /// How often the registry may be fetched.
+    pub rate_limiter: RateLimiter,
     /// What was refused.
     pub metrics: HttpMetrics,
 }
@@ -75,7 +84,8 @@ pub struct Api {
 /// **Compat:** Spring serves the first two, Netflix's web archive the last two, depending on where it is mounted.
 pub fn routes(api: Arc<Api>) -> Router {
     let introduced = axum::middleware::from_fn_with_state(Arc::clone(&api), introduce);
-    let eureka = endpoints().with_state(api).layer(introduced);
+    let limited = axum::middleware::from_fn_with_state(Arc::clone(&api), rate_limiter::limit);
+    let eureka = endpoints().with_state(api).layer(limited).layer(introduced);
     Router::new().nest("/eureka/v2", eureka.clone()).nest("/eureka", eureka.clone()).nest("/v2", eureka)
 }
 
@@ -139,23 +149,32 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
     response
 }
 
-/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, and
-/// `OPTIONS`.
-pub fn front(context_path: &str, routes: Router) -> Router {
-    let context_path: Arc<str> = context_path.into();
+/// Puts in front of all routes what concerns every request: the context path, doubled and trailing slashes, `OPTIONS`,
+/// and how long it may take.
+pub fn front(api: Arc<Api>, routes: Router) -> Router {
     Router::new().fallback(move |request: Request| {
-        let (context_path, routes) = (Arc::clone(&context_path), routes.clone());
-        async move { dispatch(&context_path, routes, request).await }
+        let (api, routes) = (Arc::clone(&api), routes.clone());
+        async move { dispatch(&api, routes, request).await }
     })
 }
 
-async fn dispatch(context_path: &str, routes: Router, mut request: Request) -> Response {
+async fn dispatch(api: &Api, routes: Router, mut request: Request) -> Response {
+    let HttpSettings { context_path, request_timeout, .. } = &api.settings.http;
     if !paths::normalise(context_path, request.uri_mut()) {
         return StatusCode::NOT_FOUND.into_response();
     }
     let options = request.method() == Method::OPTIONS;
+    let format = negotiate::format(request.headers());
     let (request, rest) = drain::watched(request);
-    let mut response = routes.oneshot(request).await.into_response();
+    // Until the answer is made: how long its client takes to take it is another matter.
+    let Ok(response) = tokio::time::timeout(*request_timeout, routes.oneshot(request)).await else {
+        api.metrics.requests_too_slow.inc();
+        let detail = format!("not done within the {request_timeout:?} of eurekad.limits.request-timeout-ms");
+        let mut response = Reject::Overloaded { format, detail }.into_response();
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return response;
+    };
+    let mut response = response.into_response();
     // **Compat:** Java answers OPTIONS 200 with `Allow` and a description that no client reads. The router knows
     // the methods of a path when it refuses one.
     if options && response.status() == StatusCode::METHOD_NOT_ALLOWED {

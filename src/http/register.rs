@@ -27,7 +27,7 @@ pub(super) async fn register(
         setting: "eurekad.limits.body-bytes",
         timeout: http.body_timeout,
     };
-    let bytes = body::read(&headers, body, limit, &api).await?;
+    let (bytes, _held) = body::read(&headers, body, limit, &api).await?;
     let info = decode::instance(format, &bytes).map_err(|e| {
         api.metrics.bodies_unreadable.inc();
         Reject::unreadable(format, &e)

@@ -113,7 +113,7 @@ impl Node {
     /// Says when a bound was reached since the last look, and which setting moves it.
     fn watch_bounds(&self) -> impl FnMut() + Send + 'static {
         let (registry, metrics) = (Arc::clone(self.registry()), self.metrics.clone());
-        let mut before = [0_u64; 5];
+        let mut before = [0_u64; 8];
         move || {
             let now = [
                 (
@@ -132,6 +132,18 @@ impl Node {
                 (
                     metrics.http.connections_refused.get(),
                     "connections refused: raise eurekad.limits.connections",
+                ),
+                (
+                    metrics.http.connections_closed_for_room.get(),
+                    "connections closed to make room for others: raise eurekad.limits.connections",
+                ),
+                (
+                    metrics.http.connections_refused_by_address.get(),
+                    "connections refused: raise eurekad.limits.connections-per-address",
+                ),
+                (
+                    metrics.http.bodies_refused.get(),
+                    "request bodies refused: raise eurekad.limits.bytes-in-flight",
                 ),
             ];
             for ((count, words), before) in now.into_iter().zip(&mut before) {

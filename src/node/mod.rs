@@ -6,8 +6,10 @@
 mod background;
 mod freezer;
 mod own_instance;
+mod places;
 mod serve;
 mod tasks;
+mod watched;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -100,8 +102,8 @@ impl Node {
         }));
         let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
-        let context_path = settings.http.context_path.clone();
         let started = clock.tick();
+        let bytes_in_flight = settings.http.max_bytes_in_flight;
         let api = Arc::new(Api {
             clock,
             started,
@@ -112,12 +114,15 @@ impl Node {
             peers,
             workers,
             gate,
+            bodies: http::Bodies::new(bytes_in_flight, metrics.http.clone()),
+            rate_limiter: http::RateLimiter::default(),
             metrics: metrics.http.clone(),
         });
         let mut names = Names::with_prefix("eurekad");
         metrics.name_into(&mut names);
         let ops = Arc::new(Ops { api: Arc::clone(&api), names });
-        let router = http::front(&context_path, http::routes(Arc::clone(&api)).merge(ops::routes(ops)));
+        let routes = http::routes(Arc::clone(&api)).merge(ops::routes(ops));
+        let router = http::front(Arc::clone(&api), routes);
         let stop = CancellationToken::new();
         let tasks = Tasks::new(stop.clone(), freezer);
         Self { api, router, metrics, chance: Mutex::new(chance), tasks, stop, reload: Arc::default() }
@@ -213,8 +218,9 @@ impl Node {
     /// # Errors
     /// If a background task panicked.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), TaskPanicked> {
-        let limits = serve::Limits::new(&self.api.settings.http);
-        serve::serve(listener, self.router(), &limits, &self.metrics.http, &self.stop, DRAIN).await;
+        let api = &self.api;
+        let limits = serve::Limits::new(api.clock.clone(), &api.settings.http, self.metrics.http.clone());
+        serve::serve(listener, self.router(), &limits, &self.stop, DRAIN).await;
         // The senders run on until the peers have been told.
         self.leave().await;
         self.tasks.end().await
