@@ -38,7 +38,7 @@ pub(super) async fn apply(
     let format = body::format(&headers)?;
     let http = &api.settings.http;
     let limit = Limit { bytes: http.max_batch_bytes, setting: body::BATCH_BYTES, timeout: http.body_timeout };
-    let bytes = body::read(&headers, body, limit, &api).await?;
+    let (bytes, _held) = body::read(&headers, body, limit, &api).await?;
     let wanted = negotiate::wanted(&headers)?;
     let list = match format {
         Format::Xml => Err(DecodeError::new("", "a batch is JSON")),
@@ -146,7 +146,7 @@ fn register_item(api: &Api, info: InstanceInfo, app: &eurekad_wire::AppName) -> 
             code(StatusCode::OK)
         }
         Registration::TooLarge(_) => code(StatusCode::PAYLOAD_TOO_LARGE),
-        Registration::Full => code(StatusCode::SERVICE_UNAVAILABLE),
+        Registration::Full(_) => code(StatusCode::SERVICE_UNAVAILABLE),
     }
 }
 

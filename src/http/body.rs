@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use eurekad_wire::Format;
 use flate2::read::MultiGzDecoder;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use prometheus_client::metrics::counter::Counter;
 
-use super::Api;
+use super::in_flight::{Held, NoRoom};
 use super::reject::Reject;
+use super::{Api, negotiate};
 use crate::telemetry::HttpMetrics;
 
-/// Packed bodies of this many bytes and more are unpacked by the workers.
+/// Packed bodies that are this large, packed or unpacked, are unpacked by the workers.
 const LARGE: usize = 256 * 1024;
 
 /// The setting that limits batches and what nodes tell.
@@ -35,46 +37,88 @@ impl Limit {
     }
 }
 
+/// A body, and what it holds of the bytes that all bodies may take: to be kept until it is dealt with.
+pub(super) type Whole = (Bytes, Held);
+
 /// Reads a body whole, unpacked.
 ///
 /// **Compat:** Netflix's server takes gzip bodies, Spring's answers them 400. Both sides of the limit are checked, so
 /// a small body that unpacks to gigabytes is refused before it does.
-pub(super) async fn read(headers: &HeaderMap, body: Body, limit: Limit, api: &Api) -> Result<Bytes, Reject> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, limit: Limit, api: &Api) -> Result<Whole, Reject> {
     let metrics = &api.metrics;
     let too_large = || {
         limit.counter(metrics).inc();
         Reject::too_large(headers, limit.setting, limit.bytes)
     };
+    let no_room = |NoRoom| Reject::Overloaded {
+        format: negotiate::format(headers),
+        detail: "too many bodies at one time: raise eurekad.limits.bytes-in-flight".to_owned(),
+    };
     let gzip = is_gzip(headers)?;
-    let bytes = match tokio::time::timeout(limit.timeout, Limited::new(body, limit.bytes).collect()).await {
+    let is_batch = limit.setting == BATCH_BYTES;
+    let mut held = api.bodies.one(is_batch);
+    let comes = tokio::time::timeout(limit.timeout, collect(body, limit.bytes, &mut held)).await;
+    let bytes = match comes {
         Err(_elapsed) => {
             metrics.bodies_too_slow.inc();
             return Err(Reject::too_slow(headers, limit.timeout));
         }
-        Ok(Ok(collected)) => collected.to_bytes(),
-        Ok(Err(e)) if e.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(e)) => {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(Broken::NoRoom(e))) => return Err(no_room(e)),
+        Ok(Err(Broken::TooLarge)) => return Err(too_large()),
+        Ok(Err(Broken::Off(e))) => {
             metrics.bodies_unreadable.inc();
             return Err(Reject::bad_request(headers, "cannot read request body", e.to_string()));
         }
     };
     if !gzip {
-        return Ok(bytes);
+        return Ok((bytes, held));
     }
-    let max = limit.bytes;
-    let unpacked = if bytes.len() < LARGE {
-        unpack(&bytes, max)
-    } else {
-        api.workers.run(move || unpack(&bytes, max)).await
+    // A few bytes may unpack to very many, which is no work for the threads that serve heartbeats.
+    let small = if bytes.len() < LARGE { unpack(&bytes, LARGE.min(limit.bytes)) } else { Ok(None) };
+    let unpacked = match small {
+        Ok(None) if limit.bytes > LARGE || bytes.len() >= LARGE => {
+            let max = limit.bytes;
+            // How much it is is not known before, and there are no more of these at one time than workers.
+            api.workers.run(move || unpack(&bytes, max)).await
+        }
+        other => other,
     };
     match unpacked {
-        Ok(Some(plain)) => Ok(plain.into()),
+        Ok(Some(plain)) => {
+            held.more(plain.len()).await.map_err(no_room)?;
+            Ok((plain.into(), held))
+        }
         Ok(None) => Err(too_large()),
         Err(e) => {
             metrics.bodies_unreadable.inc();
             Err(Reject::bad_request(headers, "cannot unpack request body", format!("not gzip: {e}")))
         }
     }
+}
+
+/// Why a body did not come whole.
+enum Broken {
+    TooLarge,
+    NoRoom(NoRoom),
+    Off(axum::Error),
+}
+
+async fn collect(mut body: Body, max: usize, held: &mut Held) -> Result<Bytes, Broken> {
+    let mut whole = BytesMut::new();
+    // One that says that it is too large need not come first.
+    if body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
+        return Err(Broken::TooLarge);
+    }
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Broken::Off)?.into_data() else { continue };
+        if whole.len() + data.len() > max {
+            return Err(Broken::TooLarge);
+        }
+        held.more(data.len()).await.map_err(Broken::NoRoom)?;
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.freeze())
 }
 
 /// What `packed` unpacks to; `None` if that is more than `max` bytes.

@@ -8,12 +8,14 @@ mod batch;
 mod body;
 mod drain;
 mod gate;
+mod in_flight;
 mod instance;
 mod logged;
 mod negotiate;
 mod ours;
 mod paths;
 mod query;
+mod rate_limiter;
 mod reads;
 mod register;
 mod reject;
@@ -29,13 +31,15 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
-use eurekad_wire::InstanceInfo;
+use eurekad_wire::{Format, InstanceInfo};
 use tower::ServiceExt;
 
 pub use auth::Access;
 pub use gate::{Gate, NodeState};
+pub use in_flight::Bodies;
 pub use logged::Logged;
 pub use paths::normalise;
+pub use rate_limiter::RateLimiter;
 pub use watch::Watch;
 
 use crate::blocking::Workers;
@@ -45,6 +49,7 @@ use crate::peers::{CLOCK_HEADER, LOST_HEADER, NODE_HEADER, PeerEurekaNodes, STAT
 use crate::registry::{Origin, Registry};
 use crate::settings::Settings;
 use crate::telemetry::HttpMetrics;
+use reject::Reject;
 
 /// The header by which one server tells another that a call is a copy of one it has had already.
 ///
@@ -74,6 +79,10 @@ pub struct Api {
     pub gate: Gate,
     /// Who may use the node.
     pub access: Access,
+    /// The bytes of request bodies that are held.
+    pub bodies: Arc<Bodies>,
+    /// How often the registry may be fetched.
+    pub rate_limiter: RateLimiter,
     /// What was refused.
     pub metrics: HttpMetrics,
     /// What is logged once in a while only.
@@ -85,7 +94,8 @@ pub struct Api {
 /// **Compat:** Spring serves the first two, Netflix's web archive the last two, depending on where it is mounted.
 pub fn routes(api: Arc<Api>) -> Router {
     let introduced = axum::middleware::from_fn_with_state(Arc::clone(&api), introduce);
-    let eureka = endpoints().with_state(api).layer(introduced);
+    let limited = axum::middleware::from_fn_with_state(Arc::clone(&api), rate_limiter::limit);
+    let eureka = endpoints().with_state(api).layer(limited).layer(introduced);
     Router::new().nest("/eureka/v2", eureka.clone()).nest("/eureka", eureka.clone()).nest("/v2", eureka)
 }
 
@@ -150,7 +160,7 @@ async fn introduce(State(api): State<Arc<Api>>, request: Request, next: Next) ->
 }
 
 /// Puts in front of all routes what concerns every request: that it is measured, the context path, doubled and trailing
-/// slashes, who may use the node, `OPTIONS`, and the end of connections to a node that stops.
+/// slashes, who may use the node, `OPTIONS`, how long it may take, and the end of connections to a node that stops.
 pub fn front(api: Arc<Api>, context_path: &str, routes: Router, watch: Watch) -> Router {
     let context_path: Arc<str> = context_path.into();
     let routes = routes.layer(axum::middleware::from_fn(watch::name_route));
@@ -164,11 +174,17 @@ pub fn front(api: Arc<Api>, context_path: &str, routes: Router, watch: Watch) ->
 async fn dispatch(api: &Api, context_path: &str, routes: Router, mut request: Request) -> Response {
     let below = paths::normalise(context_path, request.uri_mut());
     let options = request.method() == Method::OPTIONS;
+    let format = negotiate::format(request.headers());
     let (request, rest) = drain::watched(request);
     let mut response = if !api.access.allows(request.uri().path(), request.headers()) {
         refuse_stranger(api, &request)
     } else if below {
-        routes.oneshot(request).await.into_response()
+        let longest = api.settings.http.request_timeout;
+        // Until the answer is made: how long its client takes to take it is another matter.
+        let Ok(answered) = tokio::time::timeout(longest, routes.oneshot(request)).await else {
+            return took_too_long(api, format, longest);
+        };
+        answered.into_response()
     } else {
         StatusCode::NOT_FOUND.into_response()
     };
@@ -182,6 +198,15 @@ async fn dispatch(api: &Api, context_path: &str, routes: Router, mut request: Re
     if !rest.drain().await || stopping {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    response
+}
+
+/// 503: the request was not done in time. What is left of it is not read.
+fn took_too_long(api: &Api, format: Format, longest: Duration) -> Response {
+    api.metrics.requests_too_slow.inc();
+    let detail = format!("not done within the {longest:?} of eurekad.limits.request-timeout-ms");
+    let mut response = Reject::Overloaded { format, detail }.into_response();
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use super::body::{self, Limit};
 use super::gate::NodeState;
+use super::in_flight::Held;
 use super::reject::Reject;
 use super::{Api, register, with_type};
 use crate::clock::Tick;
@@ -50,7 +51,7 @@ pub(super) async fn tell(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Reject> {
-    let tell: Tell = read(&api, &headers, body).await?;
+    let (tell, _held): (Tell, _) = read(&api, &headers, body).await?;
     let now = api.clock.tick();
     let mut told = Told::default();
     let mut bytes = 0;
@@ -101,7 +102,7 @@ fn merge(api: &Api, state: WireState, asks: bool, now: Tick) -> Result<Outcome, 
         Merged::Known | Merged::Changed => false,
         Merged::NeedsRecord => true,
         Merged::TooLarge(_) => return Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Merged::Full => return Err(StatusCode::SERVICE_UNAVAILABLE),
+        Merged::Full(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
         Merged::FromTheFuture(e) => return Err(refuse(&e.to_string())),
     };
     let here = api.registry.key_state_named(&theirs.key);
@@ -123,7 +124,7 @@ pub(super) async fn compare(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Reject> {
-    let theirs: Compare = read(&api, &headers, body).await?;
+    let (theirs, _held): (Compare, _) = read(&api, &headers, body).await?;
     let theirs_of = |bucket: usize| theirs.buckets.get(bucket).map(String::as_str);
     let here = aside(&api, Registry::digests).await;
     let differs: Vec<bool> = here
@@ -169,7 +170,7 @@ pub(super) async fn copy(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Reject> {
-    let CopyBuckets { from, to } = read(&api, &headers, body).await?;
+    let (CopyBuckets { from, to }, _held) = read(&api, &headers, body).await?;
     match api.gate.state() {
         NodeState::Open | NodeState::Draining => {}
         NodeState::Booting | NodeState::Copying => return Err(Reject::Forbidden),
@@ -193,12 +194,12 @@ async fn aside<T: Send + 'static>(api: &Api, work: impl FnOnce(&Registry) -> T +
     api.workers.run(move || work(&registry)).await
 }
 
-/// Reads what a node of this kind sent.
+/// Reads what a node of this kind sent. What it holds is to be kept until it is dealt with.
 async fn read<T: DeserializeOwned + Send + 'static>(
     api: &Api,
     headers: &HeaderMap,
     body: Body,
-) -> Result<T, Reject> {
+) -> Result<(T, Held), Reject> {
     let refuse = |why: String| Reject::bad_request(headers, "not from a node of this kind", why);
     if sender(headers).is_none() {
         return Err(refuse(format!("the header {NODE_HEADER} names no node")));
@@ -209,13 +210,13 @@ async fn read<T: DeserializeOwned + Send + 'static>(
         setting: body::BATCH_BYTES,
         timeout: http.body_timeout,
     };
-    let bytes = body::read(headers, body, limit, api).await?;
+    let (bytes, held) = body::read(headers, body, limit, api).await?;
     let parsed = if bytes.len() < LARGE {
         serde_json::from_slice(&bytes)
     } else {
         api.workers.run(move || serde_json::from_slice(&bytes)).await
     };
-    parsed.map_err(|e| {
+    parsed.map(|parsed| (parsed, held)).map_err(|e| {
         api.metrics.bodies_unreadable.inc();
         refuse(e.to_string())
     })

@@ -27,7 +27,7 @@ pub(super) async fn register(
         setting: "eurekad.limits.body-bytes",
         timeout: http.body_timeout,
     };
-    let bytes = body::read(&headers, body, limit, &api).await?;
+    let (bytes, _held) = body::read(&headers, body, limit, &api).await?;
     let info = decode::instance(format, &bytes).map_err(|e| {
         api.metrics.bodies_unreadable.inc();
         Reject::unreadable(format, &e)
@@ -39,10 +39,9 @@ pub(super) async fn register(
             Ok(StatusCode::NO_CONTENT)
         }
         Registration::TooLarge(oversize) => Err(Reject::oversize(&headers, oversize)),
-        Registration::Full => Err(Reject::Overloaded {
-            format: negotiate::format(&headers),
-            detail: "the registry is full: raise eurekad.limits.instances".to_owned(),
-        }),
+        Registration::Full(full) => {
+            Err(Reject::Overloaded { format: negotiate::format(&headers), detail: full.to_string() })
+        }
     }
 }
 

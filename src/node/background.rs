@@ -127,17 +127,37 @@ impl Node {
     /// Says when a bound was reached since the last look, and which setting moves it.
     fn watch_bounds(&self) -> impl FnMut() + Send + 'static {
         let (registry, metrics) = (Arc::clone(self.registry()), self.metrics.clone());
-        let mut before = [0_u64; 3];
+        let mut before = [0_u64; 8];
         move || {
             let now = [
                 (
                     metrics.registry.registrations_refused.get(),
                     "registrations refused: raise eurekad.limits.instances",
                 ),
+                (
+                    metrics.registry.applications_refused.get(),
+                    "registrations refused: raise eurekad.limits.applications",
+                ),
+                (
+                    metrics.registry.registrations_refused_by_application.get(),
+                    "registrations refused: raise eurekad.limits.instances-per-application",
+                ),
                 (registry.changes_dropped(), "deltas refused for a while: raise eurekad.limits.changes"),
                 (
                     metrics.http.connections_refused.get(),
                     "connections refused: raise eurekad.limits.connections",
+                ),
+                (
+                    metrics.http.connections_closed_for_room.get(),
+                    "connections closed to make room for others: raise eurekad.limits.connections",
+                ),
+                (
+                    metrics.http.connections_refused_by_address.get(),
+                    "connections refused: raise eurekad.limits.connections-per-address",
+                ),
+                (
+                    metrics.http.bodies_refused.get(),
+                    "request bodies refused: raise eurekad.limits.bytes-in-flight",
                 ),
             ];
             for ((count, words), before) in now.into_iter().zip(&mut before) {

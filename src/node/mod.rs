@@ -6,8 +6,10 @@
 mod background;
 mod freezer;
 mod own_instance;
+mod places;
 mod serve;
 mod tasks;
+mod watched;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -102,6 +104,7 @@ impl Node {
         let context_path = settings.http.context_path.clone();
         let started = clock.tick();
         let watch = Watch::new(clock.clone(), metrics.requests.clone(), settings.log.access);
+        let bytes_in_flight = settings.http.max_bytes_in_flight;
         let api = Arc::new(Api {
             clock,
             started,
@@ -113,6 +116,8 @@ impl Node {
             workers,
             gate,
             access,
+            bodies: http::Bodies::new(bytes_in_flight, metrics.http.clone()),
+            rate_limiter: http::RateLimiter::default(),
             metrics: metrics.http.clone(),
             logged: Logged::default(),
         });
@@ -248,8 +253,8 @@ impl Node {
         listener: TcpListener,
         management: Option<TcpListener>,
     ) -> Result<(), TaskPanicked> {
-        let (settings, metrics, clock) = (&self.api.settings, &self.metrics.http, &self.api.clock);
-        let limits = serve::Limits::new(&settings.http);
+        let (settings, clock) = (&self.api.settings, &self.api.clock);
+        let limits = || serve::Limits::new(clock.clone(), &settings.http, self.metrics.http.clone());
         let close = CancellationToken::new();
         let order = async {
             self.stop.cancelled().await;
@@ -258,12 +263,11 @@ impl Node {
             close.cancel();
         };
         let drain = settings.stop.drain;
-        let main = serve::serve(listener, self.router(), &limits, metrics, clock, &close, drain);
-        let management_limits = serve::Limits::new(&settings.http);
+        let main = serve::serve(listener, self.router(), limits(), clock, &close, drain);
         let beside = async {
             if let Some(listener) = management {
                 let router = self.management_router();
-                serve::serve(listener, router, &management_limits, metrics, clock, &close, drain).await;
+                serve::serve(listener, router, limits(), clock, &close, drain).await;
             }
         };
         tokio::join!(order, main, beside);

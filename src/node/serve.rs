@@ -1,32 +1,42 @@
 //! The accept loop: connections, their limits, and how they end.
 
+use std::convert::Infallible;
 use std::error::Error;
+use std::future::Future;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
-use http::Request;
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::service::Service;
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::places::{Phase, Place, Places, Taken};
+use super::watched::{Asked, Told, Watched};
 use crate::clock::Clock;
 use crate::settings::HttpSettings;
 use crate::telemetry::{HttpMetrics, LogLimit};
 
-/// The most bytes of a request's head; beyond, 431.
-const MAX_HEAD: usize = 64 * 1024;
+/// What HTTP reads ahead on one connection, in bytes, unless a head may be larger.
+const READ_AHEAD: usize = 64 * 1024;
+
+/// So many header lines are read without a list of their own.
+const USUAL_HEADERS: usize = 100;
 
 /// How long to wait after the system refused to hand out a connection (no file descriptors left, mostly).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -37,67 +47,44 @@ const NO_MORE_LOGGED_EVERY: Duration = Duration::from_secs(10);
 /// What connections are allowed.
 #[derive(Debug)]
 pub(super) struct Limits {
-    connections: Arc<Semaphore>,
+    places: Arc<Places>,
+    http: http1::Builder,
     idle: Duration,
+    head: Duration,
+    head_bytes: usize,
     write: Duration,
+    metrics: HttpMetrics,
 }
 
 impl Limits {
-    pub(super) fn new(settings: &HttpSettings) -> Self {
-        let most = settings.max_connections.min(Semaphore::MAX_PERMITS);
+    pub(super) fn new(clock: Clock, settings: &HttpSettings, metrics: HttpMetrics) -> Self {
+        let mut http = http1::Builder::new();
+        // Who has said all it has to say may still want the answer.
+        http.half_close(true)
+            .max_buf_size(READ_AHEAD.max(settings.max_header_bytes))
+            .max_header_size(settings.max_header_bytes)
+            // Ours tells the wait for a request from the wait for the rest of it.
+            .header_read_timeout(None);
+        if settings.max_headers != USUAL_HEADERS {
+            http.max_headers(settings.max_headers);
+        }
         Self {
-            connections: Arc::new(Semaphore::new(most)),
+            places: Arc::new(Places::new(clock, settings, metrics.clone())),
+            http,
             idle: settings.idle_timeout,
+            head: settings.header_timeout,
+            head_bytes: settings.max_header_bytes,
             write: settings.write_timeout,
+            metrics,
         }
     }
-}
-
-/// One connection, as long as it is open.
-#[derive(Debug)]
-struct Open {
-    metrics: HttpMetrics,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Open {
-    fn new(metrics: &HttpMetrics, permit: OwnedSemaphorePermit) -> Self {
-        metrics.connections_accepted.inc();
-        metrics.connections.inc();
-        Self { metrics: metrics.clone(), _permit: permit }
-    }
-
-    /// Counts why it ended badly, if a limit was the reason.
-    fn ended_badly(&self, error: &hyper::Error) {
-        if error.is_parse_too_large() {
-            self.metrics.heads_too_large.inc();
-        } else if error.is_timeout() {
-            self.metrics.connections_idle.inc();
-        } else if is_write_timeout(error) {
-            self.metrics.writes_too_slow.inc();
-        }
-        tracing::debug!(%error, "a connection ended badly");
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.metrics.connections.dec();
-    }
-}
-
-/// Whether the stream's own time-out is the reason: a client took nothing of its answer.
-fn is_write_timeout(error: &hyper::Error) -> bool {
-    let io = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    io.is_some_and(|cause| cause.kind() == ErrorKind::TimedOut)
 }
 
 /// Serves connections until `stop`, then gives those that are busy `drain` to finish.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
-    limits: &Limits,
-    metrics: &HttpMetrics,
+    limits: Limits,
     clock: &Clock,
     stop: &CancellationToken,
     drain: Duration,
@@ -109,8 +96,8 @@ pub(super) async fn serve(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let (stream, client) = match accepted {
-            Ok(accepted) => accepted,
+        match accepted {
+            Ok((stream, client)) => serve_one(stream, client, router.clone(), &limits, &graceful),
             Err(e) => {
                 // It may go on for as long as clients do.
                 if let Some(suppressed) = no_more.admit(clock.tick()) {
@@ -120,15 +107,12 @@ pub(super) async fn serve(
                     );
                 }
                 sleep(ACCEPT_PAUSE).await;
-                continue;
             }
-        };
-        // Closed unheard: a client tries another node at once, instead of waiting in a queue that only grows.
-        let Ok(permit) = Arc::clone(&limits.connections).try_acquire_owned() else {
-            metrics.connections_refused.inc();
-            continue;
-        };
-        spawn_connection(stream, client, router.clone(), limits, Open::new(metrics, permit), &graceful);
+        }
+    }
+    // Who has connected already is served: closing the listener would break those connections.
+    while let Some(Ok((stream, client))) = listener.accept().now_or_never() {
+        serve_one(stream, client, router.clone(), &limits, &graceful);
     }
     drop(listener);
     if timeout(drain, graceful.shutdown()).await.is_err() {
@@ -136,34 +120,89 @@ pub(super) async fn serve(
     }
 }
 
-fn spawn_connection(
+fn serve_one(
     stream: TcpStream,
     client: SocketAddr,
     router: Router,
     limits: &Limits,
-    open: Open,
     graceful: &GracefulShutdown,
 ) {
+    // Closed unheard: a client tries another node at once, instead of waiting in a queue that only grows.
+    let Some(taken) = limits.places.take(client.ip()) else { return };
     // Small answers must not wait for more to send. If the system refuses, the connection works all the same.
     let _ = stream.set_nodelay(true);
     // A client that takes nothing of its answer would hold the connection, and the document, for ever.
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write));
-    let service = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(client));
-        request
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle)
-        // Who has said all it has to say may still want the answer.
-        .half_close(true)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(service));
-    let connection = graceful.watch(connection);
+    let metrics = limits.metrics.clone();
+    let stream = Watched::new(stream, Arc::clone(&taken.place), metrics.clone(), limits.idle, limits.head);
+    let service =
+        Served { router, client, place: Arc::clone(&taken.place), head_bytes: limits.head_bytes, metrics };
+    let connection = graceful.watch(limits.http.serve_connection(TokioIo::new(stream), service));
+    let metrics = limits.metrics.clone();
+    metrics.connections_accepted.inc();
     tokio::spawn(async move {
-        if let Err(e) = connection.await {
-            open.ended_badly(&e);
+        let Taken { place, .. } = &taken;
+        tokio::select! {
+            ended = connection => if let Err(e) = ended {
+                if e.is_parse_too_large() {
+                    metrics.heads_too_large.inc();
+                } else if is_timeout(&e) && !matches!(place.phase(), Phase::Quiet | Phase::Head) {
+                    // The stream's own: the client took nothing of its answer.
+                    metrics.writes_too_slow.inc();
+                }
+                tracing::debug!(error = %e, "a connection ended badly");
+            },
+            () = place.given_up() => tracing::debug!(%client, "a connection was closed to make room for another"),
         }
     });
+}
+
+fn is_timeout(error: &hyper::Error) -> bool {
+    let io = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|cause| cause.kind() == ErrorKind::TimedOut)
+}
+
+/// The routes, for one connection.
+struct Served {
+    router: Router,
+    client: SocketAddr,
+    place: Arc<Place>,
+    head_bytes: usize,
+    metrics: HttpMetrics,
+}
+
+impl Service<Request<Incoming>> for Served {
+    type Response = Response<Told>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Told>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let place = Arc::clone(&self.place);
+        place.goes(&[Phase::Quiet, Phase::Head, Phase::Answered], Phase::Handled);
+        if bytes_of_head(&request) > self.head_bytes {
+            self.metrics.heads_too_large.inc();
+            return Box::pin(async move { Ok(too_large().map(|body| Told::new(body, place))) });
+        }
+        let mut asked = request.map(|body| Body::new(Asked::new(body, Arc::clone(&place))));
+        asked.extensions_mut().insert(ConnectInfo(self.client));
+        let answer = self.router.clone().oneshot(asked);
+        Box::pin(async move {
+            let answer = answer.await.unwrap_or_else(|never| match never {});
+            Ok(answer.map(|body| Told::new(body, place)))
+        })
+    }
+}
+
+/// 431: the head is complete, and larger than one may be. HTTP itself looks only while more is to come.
+fn too_large() -> Response<Body> {
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, close).into_response()
+}
+
+fn bytes_of_head(request: &Request<Incoming>) -> usize {
+    let uri = request.uri();
+    let line = request.method().as_str().len() + uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    line + headers.sum::<usize>()
 }

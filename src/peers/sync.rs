@@ -201,7 +201,7 @@ impl PeerEurekaNodes {
             .map(|info| registry.register(info, Origin::Sync))
             .filter(|outcome| match outcome {
                 Registration::New | Registration::Replaced | Registration::KeptNewer => true,
-                Registration::Full | Registration::TooLarge(_) | Registration::Cancelled => false,
+                Registration::Full(_) | Registration::TooLarge(_) | Registration::Cancelled => false,
             })
             .count()
     }

@@ -69,7 +69,7 @@ impl PeerEurekaNode {
             match state.read(asked_at).map(|state| registry.merge(state, how)) {
                 Ok(Merged::Changed) => changed += 1,
                 Ok(Merged::Same | Merged::Known | Merged::NeedsRecord) => {}
-                Ok(refused @ (Merged::TooLarge(_) | Merged::Full | Merged::FromTheFuture(_))) => {
+                Ok(refused @ (Merged::TooLarge(_) | Merged::Full(_) | Merged::FromTheFuture(_))) => {
                     losses.note(asked_at);
                     tracing::debug!(peer = %self.url(), ?refused, "what the peer knows is not taken");
                 }

@@ -10,7 +10,7 @@ use super::key_state::{Heard, KeyState, Record};
 use super::lease::Lease;
 use super::leave::Exit;
 use super::merge::{Parts, merge};
-use super::outcome::Oversize;
+use super::outcome::{Full, Oversize};
 use super::register::DIRTY_FROM_THE_FUTURE_MS;
 use super::stamp::{FromTheFuture, Stamp};
 use super::state::Registered;
@@ -46,8 +46,8 @@ pub enum Merged {
     NeedsRecord,
     /// Its record is larger than one may be.
     TooLarge(Oversize),
-    /// The registry is full.
-    Full,
+    /// There is no room for a new instance.
+    Full(Full),
     /// A stamp in it is too far ahead.
     FromTheFuture(FromTheFuture),
 }
@@ -275,9 +275,8 @@ impl Registry {
         if lease.is_expired(now, Duration::ZERO) {
             return Merged::Known;
         }
-        if guarded.instances.len >= self.settings.max_instances {
-            self.metrics.registrations_refused.inc();
-            return Merged::Full;
+        if let Err(full) = self.has_room(guarded, &key.app) {
+            return Merged::Full(full);
         }
         let empty = Registered {
             bytes: 0,

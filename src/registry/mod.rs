@@ -46,7 +46,7 @@ pub use gone::{Floor, Mark};
 pub use key_state::{Heard, KeyState, Record};
 pub use lease::Lease;
 pub use merge_in::{How, Merged};
-pub use outcome::{Cancellation, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
+pub use outcome::{Cancellation, Full, Heartbeat, HeartbeatOutcome, Oversize, Registration, StatusChange};
 pub use recent::{Happened, RecentEvent};
 pub use renewals::SLOT as RENEWAL_SLOT;
 pub use self_preservation::{SelfPreservation, State as SelfPreservationState};

@@ -17,8 +17,22 @@ pub enum Registration {
     Cancelled,
     /// It is larger than one instance may be.
     TooLarge(Oversize),
-    /// The registry holds as many instances as `eurekad.limits.instances` allows.
-    Full,
+    /// There is no room for a new one.
+    Full(Full),
+}
+
+/// Of what the registry holds as much as is allowed. What is there already is not hurt: it is renewed and replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// Instances.
+    #[error("the registry is full: raise eurekad.limits.instances")]
+    Instances,
+    /// Applications, and this would be a new one.
+    #[error("the registry has no room for one more application: raise eurekad.limits.applications")]
+    Applications,
+    /// Instances of this application.
+    #[error("the application is full: raise eurekad.limits.instances-per-application")]
+    InstancesPerApplication,
 }
 
 /// In what an instance is too large. However it comes, by itself or in a batch, the bounds are the same.

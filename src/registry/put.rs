@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use eurekad_wire::{ActionType, DataCenterInfo, InstanceInfo, InstanceStatus};
+use eurekad_wire::{ActionType, AppName, DataCenterInfo, InstanceInfo, InstanceStatus};
 
 use super::lease::Lease;
-use super::outcome::Oversize;
+use super::outcome::{Full, Oversize};
 use super::recent::{Happened, RecentEvent};
 use super::state::Registered;
 use super::status;
@@ -36,6 +36,23 @@ impl Registry {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether one more instance of this application may come. A refusal is counted.
+    pub(super) fn has_room(&self, guarded: &Guarded, app: &AppName) -> Result<(), Full> {
+        let (instances, settings, metrics) = (&guarded.instances, &self.settings, &self.metrics);
+        let of_app = instances.apps.get(app).map(|app| app.instances.len());
+        let (full, refused) = if instances.len >= settings.max_instances {
+            (Full::Instances, &metrics.registrations_refused)
+        } else if of_app.is_none() && instances.apps.len() >= settings.max_applications {
+            (Full::Applications, &metrics.applications_refused)
+        } else if of_app.is_some_and(|instances| instances >= settings.max_instances_per_application) {
+            (Full::InstancesPerApplication, &metrics.registrations_refused_by_application)
+        } else {
+            return Ok(());
+        };
+        refused.inc();
+        Err(full)
     }
 
     pub(super) fn lease_for(

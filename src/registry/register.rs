@@ -45,9 +45,10 @@ impl Registry {
         if origin == Origin::Sync && existing.as_ref().is_some_and(|e| !e.lease.is_unproven()) {
             return Registration::KeptNewer;
         }
-        if existing.is_none() && guarded.instances.len >= self.settings.max_instances {
-            self.metrics.registrations_refused.inc();
-            return Registration::Full;
+        if existing.is_none()
+            && let Err(full) = self.has_room(&guarded, &key.app)
+        {
+            return Registration::Full(full);
         }
         self.metrics.registrations.inc();
         match existing {

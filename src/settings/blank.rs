@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{
     AccessSettings, CacheSettings, Doubling, HttpSettings, InstanceSettings, LogFormat, LogSettings,
-    MetricsSettings, Named, PeerSettings, RegistrySettings, RenewalAccounting, Secret, Settings,
-    StopSettings, TimerSettings, ZoneSettings,
+    MetricsSettings, Named, PeerSettings, RateLimiterSettings, RegistrySettings, RenewalAccounting, Secret,
+    Settings, StopSettings, TimerSettings, ZoneSettings,
 };
 
 impl Settings {
@@ -28,7 +28,14 @@ impl Settings {
                 require_amazon_instance_id: false,
                 max_body_bytes: 0,
                 max_batch_bytes: 0,
+                max_bytes_in_flight: 0,
+                max_header_bytes: 0,
+                max_headers: 0,
                 max_connections: 0,
+                max_connections_per_address: 0,
+                header_timeout: Duration::ZERO,
+                request_timeout: Duration::ZERO,
+                rate_limiter: RateLimiterSettings::default(),
                 idle_timeout: Duration::ZERO,
                 body_timeout: Duration::ZERO,
                 write_timeout: Duration::ZERO,
@@ -45,6 +52,8 @@ impl Settings {
                 sync_when_timestamp_differs: false,
                 delta_retention: Duration::ZERO,
                 max_changes: 0,
+                max_applications: 0,
+                max_instances_per_application: 0,
                 max_instances: 0,
                 max_metadata_bytes: 0,
                 max_instance_bytes: 0,

@@ -100,14 +100,45 @@ pub struct HttpSettings {
     pub max_body_bytes: usize,
     /// The most bytes of a replication batch, after decompression.
     pub max_batch_bytes: usize,
+    /// The most bytes of the bodies of all requests that are being handled.
+    pub max_bytes_in_flight: usize,
+    /// The most bytes of a request's head.
+    pub max_header_bytes: usize,
+    /// The most header lines of a request.
+    pub max_headers: usize,
     /// The most connections at one time.
     pub max_connections: usize,
-    /// How long a connection may wait for its next request, that request's head included.
+    /// The most connections from one address at one time; 0 for no bound.
+    pub max_connections_per_address: usize,
+    /// How long a connection may wait for its next request.
     pub idle_timeout: Duration,
+    /// How long a client may take to send a request's head, from its first byte.
+    pub header_timeout: Duration,
+    /// How long a request may take until its answer is made.
+    pub request_timeout: Duration,
     /// How long a client may take to send a request's body.
     pub body_timeout: Duration,
     /// How long a client may take nothing of its answer.
     pub write_timeout: Duration,
+    /// How often the registry may be fetched.
+    pub rate_limiter: RateLimiterSettings,
+}
+
+/// How often the registry may be fetched, over all clients.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RateLimiterSettings {
+    /// Whether who is beyond is refused; else such fetches are only counted.
+    pub enabled: bool,
+    /// Whether Eureka's own clients and servers count too.
+    pub throttle_standard_clients: bool,
+    /// By the names that they give themselves, clients that do not count either.
+    pub privileged_clients: Vec<String>,
+    /// How many fetches may come at once; 0 or less for no limit.
+    pub burst_size: i64,
+    /// How many fetches a second there may be, of whatever kind; 0 or less for no limit.
+    pub registry_fetch_average_rate: i64,
+    /// How many fetches of the whole registry a second; 0 or less for no limit.
+    pub full_fetch_average_rate: i64,
 }
 
 /// How a registry keeps leases.
@@ -137,6 +168,10 @@ pub struct RegistrySettings {
     pub max_changes: usize,
     /// The most instances.
     pub max_instances: usize,
+    /// The most applications.
+    pub max_applications: usize,
+    /// The most instances of one application.
+    pub max_instances_per_application: usize,
     /// The most bytes of one instance's metadata.
     pub max_metadata_bytes: usize,
     /// The most bytes of all texts of one instance.

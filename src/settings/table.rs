@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::property::without_credentials;
 use super::values::{
     address, at_least_one, boolean, context_path, fraction, host_name, interval_ms, log_filter, millis,
-    number, one_of, optional, page_path, password, peers, port, url_path,
+    number, one_of, optional, page_path, password, peers, port, url_path, whole, words,
 };
 use super::{Doubling, LogFormat, RenewalAccounting, Settings};
 
@@ -166,6 +166,11 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.require_amazon_instance_id => boolean(v)?;
     "eurekad.limits.instances" = "1000000", "The most instances; a registration beyond is answered 503",
         |s, v| s.registry.max_instances => at_least_one(v)?;
+    "eurekad.limits.applications" = "100000", "The most applications; the registration of one more is answered 503",
+        |s, v| s.registry.max_applications => at_least_one(v)?;
+    "eurekad.limits.instances-per-application" = "100000",
+        "The most instances of one application; a registration beyond is answered 503",
+        |s, v| s.registry.max_instances_per_application => at_least_one(v)?;
     "eurekad.limits.changes" = "2000000", "The most changes held for deltas; beyond, delta is answered 403 for a while",
         |s, v| s.registry.max_changes => at_least_one(v)?;
     "eurekad.limits.metadata-bytes" = "262144", "The most bytes of one instance's metadata",
@@ -176,16 +181,50 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.http.max_body_bytes => at_least_one(v)?;
     "eurekad.limits.batch-bytes" = "67108864", "The most bytes of a replication batch; beyond, 413",
         |s, v| s.http.max_batch_bytes => at_least_one(v)?;
-    "eurekad.limits.connections" = "10000", "The most connections at one time; more are closed unheard",
+    "eurekad.limits.bytes-in-flight" = "268435456",
+        "The most bytes of the bodies of all requests at one time; who comes beyond waits a second, then 503",
+        |s, v| s.http.max_bytes_in_flight => at_least_one(v)?;
+    "eurekad.limits.header-bytes" = "65536", "The most bytes of a request's line and headers; beyond, 431",
+        |s, v| s.http.max_header_bytes => at_least_one(v)?;
+    "eurekad.limits.headers" = "100", "The most header lines of a request; beyond, 431",
+        |s, v| s.http.max_headers => at_least_one(v)?;
+    "eurekad.limits.connections" = "10000",
+        "The most connections at one time; for more, those that waited longest are closed",
         |s, v| s.http.max_connections => at_least_one(v)?;
+    "eurekad.limits.connections-per-address" = "0",
+        "The most connections from one address, or one /64 of IPv6; more are closed unheard; 0: no bound",
+        |s, v| s.http.max_connections_per_address => number(v)?;
     "eurekad.limits.idle-timeout-ms" = "75000",
         "How long a connection may wait for its next request; keep it above the balancer's",
         |s, v| s.http.idle_timeout => interval_ms(v)?;
+    "eurekad.limits.header-timeout-ms" = "10000",
+        "How long a client may take to send a request's head, from its first byte; beyond, 408",
+        |s, v| s.http.header_timeout => interval_ms(v)?;
+    "eurekad.limits.request-timeout-ms" = "60000",
+        "How long a request may take until its answer is made, its body's coming included; beyond, 503",
+        |s, v| s.http.request_timeout => interval_ms(v)?;
     "eurekad.limits.body-timeout-ms" = "30000", "How long a client may take to send a request's body; beyond, 408",
         |s, v| s.http.body_timeout => interval_ms(v)?;
     "eurekad.limits.write-timeout-ms" = "30000",
         "How long a client may take nothing of its answer; beyond, its connection is closed",
         |s, v| s.http.write_timeout => interval_ms(v)?;
+    "eureka.server.rate-limiter-enabled" = "false",
+        "Refuse fetches of the registry beyond the rates below with 503; else they are only counted",
+        |s, v| s.http.rate_limiter.enabled => boolean(v)?;
+    "eureka.server.rate-limiter-throttle-standard-clients" = "false",
+        "Whether Eureka's own clients and servers count for the rates too",
+        |s, v| s.http.rate_limiter.throttle_standard_clients => boolean(v)?;
+    "eureka.server.rate-limiter-privileged-clients" = "",
+        "Further clients that do not count, by their DiscoveryIdentity-Name, separated by commas",
+        |s, v| s.http.rate_limiter.privileged_clients => words(v);
+    "eureka.server.rate-limiter-burst-size" = "10", "How many such fetches may come at once; 0: no limit",
+        |s, v| s.http.rate_limiter.burst_size => whole(v)?;
+    "eureka.server.rate-limiter-registry-fetch-average-rate" = "500",
+        "How many fetches a second there may be, deltas and applications included; 0: no limit",
+        |s, v| s.http.rate_limiter.registry_fetch_average_rate => whole(v)?;
+    "eureka.server.rate-limiter-full-fetch-average-rate" = "100",
+        "How many fetches of the whole registry a second; 0: no limit",
+        |s, v| s.http.rate_limiter.full_fetch_average_rate => whole(v)?;
     "spring.application.name" = "eureka", "The application under which this server registers itself",
         |s, v| s.instance.app_name => v.to_owned();
     "eureka.instance.appname" = "", "The same, stronger; empty: spring.application.name",

@@ -10,6 +10,10 @@ pub(super) fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "expected a whole number that is not negative and not too large".to_owned())
 }
 
+pub(super) fn whole(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or less for no limit".to_owned())
+}
+
 pub(super) fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
     number(text)
         .ok()

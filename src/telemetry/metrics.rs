@@ -30,6 +30,10 @@ pub struct RegistryMetrics {
     pub registrations: Counter,
     /// Registrations refused because the registry is full.
     pub registrations_refused: Counter,
+    /// Registrations refused because there are as many applications as may be.
+    pub applications_refused: Counter,
+    /// Registrations refused because their application is full.
+    pub registrations_refused_by_application: Counter,
     /// Registrations and changes refused because the metadata is too large.
     pub metadata_too_large: Counter,
     /// Registrations and changes refused because the instance is too large.
@@ -74,12 +78,26 @@ pub struct HttpMetrics {
     pub connections_accepted: Counter,
     /// Connections closed unheard, for there were too many.
     pub connections_refused: Counter,
+    /// Connections closed unheard, for there were too many from their address.
+    pub connections_refused_by_address: Counter,
+    /// Connections that waited for their clients and were closed to make room for others.
+    pub connections_closed_for_room: Counter,
     /// Connections closed because no request came in time.
     pub connections_idle: Counter,
     /// Connections closed because their client took nothing of its answer in time.
     pub writes_too_slow: Counter,
     /// Requests whose head is too large.
     pub heads_too_large: Counter,
+    /// Request heads that did not come in time.
+    pub heads_too_slow: Counter,
+    /// Requests that were not answered in time.
+    pub requests_too_slow: Counter,
+    /// Bytes of the bodies of all requests that are being handled now.
+    pub bytes_in_flight: Gauge,
+    /// Request bodies refused, for there were too many bytes in flight.
+    pub bodies_refused: Counter,
+    /// Fetches beyond a rate.
+    pub rate_limiter: RateLimiterMetrics,
     /// Request bodies over their limit.
     pub bodies_too_large: Counter,
     /// Batches, and what nodes tell, over their limit.
@@ -92,6 +110,21 @@ pub struct HttpMetrics {
     pub clocks_refused: Counter,
     /// Requests without the credentials that are asked for.
     pub unauthorized: Counter,
+}
+
+/// Fetches beyond a rate.
+///
+/// **Compat:** Java's four counters.
+#[derive(Debug, Clone, Default)]
+pub struct RateLimiterMetrics {
+    /// Fetches that were refused.
+    pub limited: Counter,
+    /// Those of them that were for the whole registry.
+    pub full_fetches_limited: Counter,
+    /// Fetches that would have been refused, were the limiter enabled.
+    pub candidates: Counter,
+    /// Those of them that were for the whole registry.
+    pub full_fetch_candidates: Counter,
 }
 
 /// What went on between nodes.
@@ -160,6 +193,9 @@ impl CacheMetrics {
 impl HttpMetrics {
     fn name_into(&self, names: &mut Names) {
         names.register("http_connections", "Connections that are open", self.connections.clone());
+        let help = "What the bodies of all requests that are being handled hold";
+        names.register_with_unit("bodies_in_flight", help, Unit::Bytes, self.bytes_in_flight.clone());
+        let limiter = &self.rate_limiter;
         for (name, help, counter) in [
             ("http_connections_accepted", "Connections that were taken", &self.connections_accepted),
             ("bodies_unreadable", "Request bodies that could not be read", &self.bodies_unreadable),
@@ -168,6 +204,22 @@ impl HttpMetrics {
                 "unauthorized",
                 "Requests answered 401: without credentials or with wrong ones",
                 &self.unauthorized,
+            ),
+            ("rate_limited_requests", "Fetches refused by the rate limiter", &limiter.limited),
+            (
+                "rate_limited_full_fetches",
+                "Fetches of the whole registry refused by the rate limiter",
+                &limiter.full_fetches_limited,
+            ),
+            (
+                "rate_limited_request_candidates",
+                "Fetches that the rate limiter would refuse, were it enabled",
+                &limiter.candidates,
+            ),
+            (
+                "rate_limited_full_fetch_candidates",
+                "Fetches of the whole registry that the rate limiter would refuse",
+                &limiter.full_fetch_candidates,
             ),
         ] {
             names.register(name, help, counter.clone());

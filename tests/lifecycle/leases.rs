@@ -166,15 +166,31 @@ async fn a_pass_picks_by_chance_and_not_by_the_order_of_registration() {
 /// Case: P105
 #[tokio::test(start_paused = true)]
 async fn registering_again_and_again_takes_no_more_room() {
-    let node = TestNode::start(&[]);
-    for round in 0..1000 {
+    let node = TestNode::start(&["--eureka.server.use-read-only-response-cache=true"]);
+    let mut cached = 0;
+    for round in 1..=1000 {
         for id in 0..18 {
-            node.register(&instance("ORDERS", &id.to_string()).dirty(round)).await;
+            node.register(&instance("ORDERS", &id.to_string()).dirty(1_700_000_000_000 + round)).await;
         }
+        // One of them also goes and comes back.
+        node.delete("/eureka/apps/ORDERS/0").send().await;
+        node.register(&instance("ORDERS", "0").dirty(1_700_000_000_000 + round)).await;
         pass(Duration::from_millis(100)).await;
+        let (registry, bytes) = (node.registry(), node.node.cached_read_only_bytes());
+        assert_eq!((registry.len(), registry.changes_held(), registry.changes_dropped()), (18, 18, 0));
+        assert_eq!(registry.remembered().0, 0, "what came back is not remembered as gone");
+        assert!(registry.recent_registrations().len() <= 1000);
+        assert!(registry.recent_cancellations().len() <= 1000);
+        // Documents are read all the time, and each takes the place of the one before.
+        for path in ["/eureka/apps", "/eureka/apps/delta", "/eureka/apps/ORDERS", "/eureka/vips/orders"] {
+            assert_eq!(node.get(path).send().await.status, 200);
+        }
+        if round == 100 {
+            cached = bytes;
+        }
+        assert!(round < 100 || bytes <= cached + cached / 10, "{bytes} after {cached}");
     }
-    assert_eq!(node.registry().len(), 18);
-    assert_eq!(node.registry().changes_held(), 18);
+    assert!(cached > 0);
     assert_eq!(node.registry().recent_registrations().len(), 1000);
 }
 

@@ -14,6 +14,7 @@ mod cache;
 mod codes;
 mod delta;
 mod leases;
+mod limits;
 mod metrics;
 mod ops;
 mod overrides;

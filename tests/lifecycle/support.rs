@@ -115,6 +115,13 @@ impl TestNode {
         self.get("/eureka/apps/delta").json().send().await.json()["applications"].clone()
     }
 
+    /// What a counter without labels stands at.
+    pub(crate) async fn metrics_of(&self, name: &str) -> u64 {
+        let text = self.get("/metrics").send().await.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    }
+
     /// Sends a batch and returns its items' codes.
     pub(crate) async fn batch(&self, items: &Value) -> Vec<u64> {
         let answer = self.send_batch(items).await;

@@ -144,9 +144,15 @@ async fn in_quiet_minutes_no_request_between_nodes_carries_a_record() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_full_node_refuses_is_no_fault_however_often_it_is_found() {
+    for limit in ["instances", "instances-per-application"] {
+        a_full_node_refuses(&format!("--eurekad.limits.{limit}=5")).await;
+    }
+}
+
+async fn a_full_node_refuses(limit: &str) {
     let net = Net::default();
     let a = Member::new(&net, "a:1", &AB, &[]);
-    let b = Member::new(&net, "b:1", &AB, &["--eurekad.limits.instances=5"]);
+    let b = Member::new(&net, "b:1", &AB, &[limit]);
     tokio::join!(a.node.boot(), b.node.boot());
     pass_ms(6_000).await;
     for n in 0..8 {

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
 mod clients;
+mod honest;
+mod hostile;
 mod peers;
 mod process;
 mod program;

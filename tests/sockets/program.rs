@@ -47,6 +47,15 @@ impl Program {
         connection.answer()
     }
 
+    /// The whole of a document, however it is framed.
+    pub(crate) fn document(&self, path: &str) -> String {
+        let mut connection = self.connect();
+        connection.send(&request("GET", path, "Connection: close\r\n", ""));
+        let mut text = String::new();
+        connection.0.read_to_string(&mut text).unwrap();
+        text
+    }
+
     /// Registers an instance.
     pub(crate) fn register(&self, id: &str, duration_secs: u32, metadata: &str) {
         let answer = self.ask("POST", "/eureka/apps/ORDERS", &instance(id, duration_secs, metadata));
