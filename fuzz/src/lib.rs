@@ -17,8 +17,11 @@ pub use documents::replication_batch;
 pub use peers::{peer_lists, protocol};
 pub use requests::requests;
 
+/// What has to hold for any bytes: it panics if it does not.
+pub type Check = fn(&[u8]);
+
 /// Every target by its name: that of its program and of its folders.
-pub const TARGETS: [(&str, fn(&[u8])); 8] = [
+pub const TARGETS: [(&str, Check); 8] = [
     ("instance_json", instance_json),
     ("instance_xml", instance_xml),
     ("applications_json", applications_json),
