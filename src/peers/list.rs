@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::resolve::Resolve;
 use super::txt;
-use crate::settings::{PeerSettings, PeerSource, PeerUrl, TxtRecords};
+use crate::settings::{InvalidUrl, PeerSettings, PeerSource, PeerUrl, TxtRecords};
 
 /// What could not be read, by what it is that could not, and why in words.
 type Complaints = BTreeMap<String, String>;
@@ -133,20 +133,14 @@ impl PeerList {
                 return self.last().file.clone();
             }
         };
-        let lines =
-            text.lines().enumerate().map(|(n, line)| (n + 1, line.split('#').next().unwrap_or_default()));
-        let entries = lines.flat_map(|(n, line)| line.split(',').map(move |entry| (n, entry.trim())));
-        let mut sources = Vec::new();
-        for (line, entry) in entries.filter(|(_, entry)| !entry.is_empty()) {
-            match entry.parse() {
-                Ok(source) => sources.push(source),
-                Err(e) => {
-                    let complaint = format!("eurekad.peers.file {shown}, line {line}: {e}");
-                    complaints.insert(complaint.clone(), complaint);
-                    return self.last().file.clone();
-                }
+        let sources = match sources_in(&text) {
+            Ok(sources) => sources,
+            Err(e) => {
+                let complaint = format!("eurekad.peers.file {shown}, {e}");
+                complaints.insert(complaint.clone(), complaint);
+                return self.last().file.clone();
             }
-        }
+        };
         self.last().file.clone_from(&sources);
         sources
     }
@@ -154,4 +148,24 @@ impl PeerList {
     fn last(&self) -> std::sync::MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A line of a file of peers that names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct BadLine {
+    /// Which one, from 1.
+    line: usize,
+    why: InvalidUrl,
+}
+
+/// What the text of a file of peers names: one peer a line or several between commas; what follows a `#` is a comment.
+///
+/// # Errors
+/// The first line that holds anything else: half a list is none.
+pub fn sources_in(text: &str) -> Result<Vec<PeerSource>, BadLine> {
+    let lines = text.lines().zip(1..).map(|(text, line)| (text.split('#').next().unwrap_or_default(), line));
+    let entries = lines.flat_map(|(text, line)| text.split(',').map(move |entry| (entry.trim(), line)));
+    let named = entries.filter(|(entry, _)| !entry.is_empty());
+    named.map(|(entry, line)| entry.parse().map_err(|why| BadLine { line, why })).collect()
 }

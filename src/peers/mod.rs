@@ -43,6 +43,7 @@ mod view;
 
 pub use crate::registry::NodeId;
 pub use http_transport::HttpTransport;
+pub use list::{BadLine, sources_in};
 pub use losses::Losses;
 pub use node::PeerEurekaNode;
 pub use nodes::{COLLECT, PeerEurekaNodes, Wiring};
@@ -50,6 +51,7 @@ pub use queue::{Flags, Queue};
 pub use resolve::{LookUp, Resolve, SystemResolver};
 pub use sync::Synced;
 pub use transport::{Failure, Transport, TransportError};
+pub use txt::listed_names;
 pub use view::{LastCompared, PeerKind, PeerState, PeerView};
 
 /// The header by which a node of this kind names itself to another: its random id.

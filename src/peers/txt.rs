@@ -75,7 +75,7 @@ impl Read {
         before: &Known,
         what: Lists,
     ) -> BTreeSet<String> {
-        let listed = answer.map_err(|e| e.to_string()).and_then(|texts| names_in(&texts));
+        let listed = answer.map_err(|e| e.to_string()).and_then(|texts| listed_names(&texts));
         let names = listed.unwrap_or_else(|why| {
             self.complaints.insert(name.to_owned(), complaint(name, &why, what));
             before.get(name).cloned().unwrap_or_default()
@@ -98,8 +98,11 @@ fn complaint(name: &str, why: &str, what: Lists) -> String {
     }
 }
 
-/// The names in such texts.
-fn names_in(texts: &[String]) -> Result<BTreeSet<String>, String> {
+/// The names that the texts of a TXT record list, in lower case and each once.
+///
+/// # Errors
+/// In words, if they list none, more than a thousand, or what is no name of a host.
+pub fn listed_names(texts: &[String]) -> Result<BTreeSet<String>, String> {
     let words = texts.iter().flat_map(|text| text.split_whitespace()).map(|word| word.trim_matches('"'));
     let names = words.map(|word| word.trim_end_matches('.').to_lowercase()).filter(|name| !name.is_empty());
     let names: BTreeSet<String> = names.collect();
@@ -122,7 +125,7 @@ mod tests {
 
     fn names(texts: &[&str]) -> Result<Vec<String>, String> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        names_in(&texts).map(|names| names.into_iter().collect())
+        listed_names(&texts).map(|names| names.into_iter().collect())
     }
 
     #[test]
@@ -141,6 +144,6 @@ mod tests {
             assert!(names(texts).is_err(), "{texts:?}");
         }
         let many: Vec<String> = (0..=MAX_NAMES).map(|n| format!("host-{n}")).collect();
-        assert!(names_in(&many).unwrap_err().contains("more than 1000"));
+        assert!(listed_names(&many).unwrap_err().contains("more than 1000"));
     }
 }

@@ -1,7 +1,7 @@
 //! The address of a peer's API.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use base64::Engine;
@@ -70,27 +70,48 @@ impl FromStr for PeerSource {
 impl PeerUrl {
     /// The host's name or address, an address of version six without its brackets.
     pub fn host(&self) -> &str {
-        let host = self.authority().rsplit_once(':').map_or(self.authority(), |(host, port)| {
-            if port.contains(']') { self.authority() } else { host }
-        });
-        host.trim_start_matches('[').trim_end_matches(']')
+        host_and_port(self.authority()).map_or("", |(host, _)| host)
     }
 
     /// The port; 80 if it names none.
     pub fn port(&self) -> u16 {
-        self.authority().rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(80)
+        host_and_port(self.authority()).map_or(DEFAULT_PORT, |(_, port)| port)
     }
 
     /// The same with an address in place of the host's name.
     #[must_use]
     pub fn at(&self, address: SocketAddr) -> Self {
-        let base = self.base.replacen(self.authority(), &address.to_string(), 1);
-        Self { base, authorization: self.authorization.clone() }
+        let path = &self.base[SCHEME.len() + self.authority().len()..];
+        Self { base: format!("{SCHEME}{address}{path}"), authorization: self.authorization.clone() }
     }
 
     fn authority(&self) -> &str {
-        let rest = self.base.split_once("://").map_or("", |(_, rest)| rest);
-        rest.split('/').next().unwrap_or_default()
+        self.base[SCHEME.len()..].split('/').next().unwrap_or_default()
+    }
+}
+
+/// What every URL of a peer begins with.
+const SCHEME: &str = "http://";
+const DEFAULT_PORT: u16 = 80;
+
+/// Host and port, if these are what stands there: a name, or an address, of version six in brackets.
+fn host_and_port(authority: &str) -> Option<(&str, u16)> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        host.parse::<Ipv6Addr>().ok()?;
+        (host, port)
+    } else {
+        let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if host.is_empty() || !host.chars().all(plain) {
+            return None;
+        }
+        (host, port)
+    };
+    match port.strip_prefix(':') {
+        None if port.is_empty() => Some((host, DEFAULT_PORT)),
+        Some(digits) if digits.chars().all(|c| c.is_ascii_digit()) => Some((host, digits.parse().ok()?)),
+        None | Some(_) => None,
     }
 }
 
@@ -108,9 +129,11 @@ impl FromStr for PeerUrl {
             Some((user_info, place)) => (Some(user_info), place),
             None => (None, rest),
         };
-        let base = format!("http://{}/", place.trim_end_matches('/'));
+        let base = format!("{SCHEME}{}/", place.trim_end_matches('/'));
         let uri: Uri = base.parse().map_err(|_| InvalidUrl::Form)?;
-        if uri.host().is_none_or(str::is_empty) || uri.query().is_some() {
+        let authority = uri.authority().ok_or(InvalidUrl::Form)?.as_str();
+        // A query, or a fragment, would swallow the path of every call.
+        if host_and_port(authority).is_none() || base != format!("{SCHEME}{authority}{}", uri.path()) {
             return Err(InvalidUrl::Form);
         }
         let authorization = user_info.map(|text| {
@@ -182,6 +205,12 @@ mod tests {
             ("http://10.0.0.7:8761/eureka/", url.authorization())
         );
         assert_eq!(url.at("[::1]:8761".parse().unwrap()).to_string(), "http://[::1]:8761/eureka/");
+        let inside: PeerUrl = "http://p/http/p".parse().unwrap();
+        assert_eq!(
+            inside.at("10.0.0.7:80".parse().unwrap()).to_string(),
+            "http://10.0.0.7:80/http/p/",
+            "though the name stands in the scheme too"
+        );
         let six: PeerUrl = "http://[2001:db8::1]/eureka/".parse().unwrap();
         assert_eq!((six.host(), six.port()), ("2001:db8::1", 80));
     }
@@ -190,6 +219,22 @@ mod tests {
     fn what_is_no_url_of_a_peer_is_refused() {
         for text in ["", "peer1:8761", "http://", "ftp://h/eureka/", "http://h/eureka?x=1", "http://a b/"] {
             assert!(text.parse::<PeerUrl>().is_err(), "{text:?}");
+        }
+        // Each of these would be a peer that is somewhere else, or nowhere.
+        for place in [
+            "h:99999",
+            "h:port",
+            "h:+1",
+            ":1",
+            "[]:1",
+            "[::1]8761",
+            "[::g]",
+            "::1",
+            "h#x",
+            "h/eureka#x",
+            "a|b",
+        ] {
+            assert!(format!("http://{place}/").parse::<PeerUrl>().is_err(), "{place:?}");
         }
         assert_eq!("https://h/eureka/".parse::<PeerUrl>(), Err(InvalidUrl::Tls));
     }

@@ -39,7 +39,7 @@ async fn one_application_too_many_is_503_and_those_that_are_there_may_grow() {
         assert_eq!(node.register(&instance(app, "a")).await.status, 204);
     }
     is_refused(&node, "OTHER", "a", "eurekad.limits.applications").await;
-    assert_eq!(node.metrics_of("eurekad_applications_refused_total").await, 2);
+    assert_eq!(node.reached("eurekad.limits.applications").await, 2);
     lives_on(&node, "ORDERS", "a").await;
     assert_eq!(node.register(&instance("ORDERS", "b")).await.status, 204);
     // An application goes with its last instance, and leaves room for another.
@@ -54,7 +54,7 @@ async fn an_application_that_is_full_is_503_and_others_are_not() {
         assert_eq!(node.register(&instance("ORDERS", id)).await.status, 204);
     }
     is_refused(&node, "ORDERS", "c", "eurekad.limits.instances-per-application").await;
-    assert_eq!(node.metrics_of("eurekad_registrations_refused_by_application_total").await, 2);
+    assert_eq!(node.reached("eurekad.limits.instances-per-application").await, 2);
     lives_on(&node, "ORDERS", "a").await;
     assert_eq!(node.register(&instance("BILLING", "c")).await.status, 204);
     assert_eq!(node.delete("/eureka/apps/ORDERS/a").send().await.status, 200);
@@ -80,7 +80,7 @@ async fn bodies_beyond_those_that_fit_are_503_and_heartbeats_are_not() {
     assert_eq!(answer.status, 503);
     assert!(answer.header("retry-after").is_some());
     assert!(answer.text().contains("eurekad.limits.bytes-in-flight"));
-    assert_eq!(node.metrics_of("eurekad_bodies_refused_total").await, 1);
+    assert_eq!(node.reached("eurekad.limits.bytes-in-flight").await, 1);
     assert_eq!(node.beat("/eureka/apps/ORDERS/a").await, 200);
     let with_body = node.put("/eureka/apps/ORDERS/a").json_body(&json!({})).send().await;
     assert_eq!(with_body.status, 200);
@@ -122,7 +122,7 @@ async fn a_request_that_takes_longer_than_it_may_is_503() {
         () = began => panic!("it is still at it"),
         status = slow => assert_eq!(status.unwrap(), 503),
     }
-    assert_eq!(node.metrics_of("eurekad_requests_too_slow_total").await, 1);
+    assert_eq!(node.reached("eurekad.limits.request-timeout-ms").await, 1);
 }
 
 /// Case: U12

@@ -115,11 +115,16 @@ impl TestNode {
         self.get("/eureka/apps/delta").json().send().await.json()["applications"].clone()
     }
 
-    /// What a counter without labels stands at.
+    /// What a counter stands at, by its name and labels.
     pub(crate) async fn metrics_of(&self, name: &str) -> u64 {
         let text = self.get("/metrics").send().await.text();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+    }
+
+    /// How often a limit was reached, by its setting.
+    pub(crate) async fn reached(&self, setting: &str) -> u64 {
+        self.metrics_of(&format!("eurekad_limit_reached_total{{limit=\"{setting}\"}}")).await
     }
 
     /// Sends a batch and returns its items' codes.

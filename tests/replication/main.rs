@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
+mod access;
 mod boot;
 mod broken_peers;
 mod cases;

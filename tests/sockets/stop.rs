@@ -91,10 +91,7 @@ fn neither_a_request_that_never_ends_nor_a_peer_that_never_answers_holds_the_end
     node.terminate();
     assert_eq!(node.ended().code(), Some(0));
     let log = log_of(&mut node);
-    assert!(
-        log.contains("did not finish in 3s") && log.contains("did not take the last changes in 3s"),
-        "{log}"
-    );
+    assert!(log.contains("did not finish in 3s"), "{log}");
 }
 
 #[test]
