@@ -146,6 +146,7 @@ fn netflixs_own_names_mean_the_same() {
     assert!(loaded.notes.iter().all(|note| !note.is_warning()));
 }
 
+/// Case: P061
 #[test]
 fn ten_wrong_settings_are_all_named_at_once() {
     let folder = tempfile::tempdir().unwrap();
