@@ -340,6 +340,9 @@ mod tests {
         );
         assert!(said[1].starts_with("application.yml:2: eureka.client.fetch-registry: changes nothing here"));
         assert!(said[2].ends_with("did you mean server.port?"), "{}", said[2]);
+        let loaded = Folder::with(&[]).load(&[("EUREKAD_BIN", "/usr/bin/eurekad")], &[]).unwrap();
+        let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["EUREKAD_BIN: no such setting, it changes nothing"]);
     }
 
     #[test]

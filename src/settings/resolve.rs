@@ -176,9 +176,11 @@ impl<'a> Sorted<'a> {
     fn unknown(&mut self, property: &Property, problems: &mut Vec<Problem>) {
         let (place, key) = (property.place(), relaxed(&property.key));
         let nearest = nearest(&key);
-        if key.starts_with("eurekad.") {
+        // An environment has variables for other programs: scripts that start the server, or its image.
+        let may_be_for_others = matches!(place.origin, Origin::Environment(_)) && nearest.is_none();
+        if key.starts_with("eurekad.") && !may_be_for_others {
             problems.push(Problem::Unknown { place, nearest });
-        } else if key.starts_with("eureka.") || nearest.is_some() {
+        } else if key.starts_with("eureka") || nearest.is_some() {
             self.notes.push(Note::Unknown { place, nearest });
         }
     }

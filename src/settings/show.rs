@@ -86,7 +86,7 @@ capitals, with `_` for dots (`EUREKA_SERVER_ENABLESELFPRESERVATION`). `EUREKAD_P
 
 A value that a setting does not take, an unknown key of ours, and a promise that is not kept here (`server.ssl.*`,
 `eureka.client.tls.*`, `spring.config.import`, remote regions) stop the start, all of them at once. An unknown `eureka.*`
-key is warned of. Keys of the Java server that mean nothing here are taken with a note. All others are not looked at, but
+key is warned of, and so is an environment variable that only begins like one of ours. Keys of the Java server that mean nothing here are taken with a note. All others are not looked at, but
 placeholders may name them.
 ";
 
