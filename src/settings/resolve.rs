@@ -74,6 +74,12 @@ fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>) -> Vec<Problem> {
     if settings.cache.update_interval.is_zero() {
         settings.cache.use_read_only = false;
     }
+    let http = &mut settings.http;
+    // **Compat:** the port of everything else is no port of its own.
+    let same_address = http.management_bind.is_none_or(|bind| bind == http.bind);
+    if http.management_port == Some(http.port) && http.port != 0 && same_address {
+        http.management_port = None;
+    }
     let access = &settings.access;
     if access.password.is_empty() && sorted.is_set(USER) {
         let missing = format!("a password is missing; set {PASSWORD} too, or remove the user");

@@ -89,6 +89,14 @@ async fn health_and_metrics_may_have_a_port_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_port_of_everything_else_is_no_port_of_their_own() {
+    let node = TestNode::start(&["--server.port=9000", "--management.server.port=9000"]);
+    for path in ["/metrics", "/actuator/health", "/actuator/prometheus"] {
+        assert_eq!(node.get(path).send().await.status, StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_stops_ends_its_connections_and_still_answers() {
     let node = TestNode::start(&[]);
     assert!(!node.get("/eureka/apps").send().await.headers.contains_key("connection"));
