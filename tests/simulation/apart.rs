@@ -62,5 +62,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn what_was_said_while_nodes_were_apart_is_known_everywhere_seconds_after() {
-    run(SEEDS, history);
+    run(SEEDS, &history);
 }

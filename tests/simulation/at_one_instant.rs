@@ -35,5 +35,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn two_calls_for_one_instance_at_one_instant_are_both_known_everywhere() {
-    run(SEEDS, history);
+    run(SEEDS, &history);
 }

@@ -17,7 +17,7 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Runs one such history for each seed.
-pub(crate) fn run(seeds: u64, history: impl AsyncFn(&Calls, u64) -> Result<(), Broken>) {
+pub(crate) fn run(seeds: u64, history: &impl AsyncFn(&Calls, u64) -> Result<(), Broken>) {
     for seed in 0..seeds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {

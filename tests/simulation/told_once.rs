@@ -32,5 +32,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn a_registration_is_told_once_to_each_other_node() {
-    run(SEEDS, history);
+    run(SEEDS, &history);
 }
