@@ -280,8 +280,8 @@ impl Member {
         let arguments = fixed.into_iter().chain(settings.iter().map(|s| (*s).to_owned()));
         let (dotted, _) = split_arguments(arguments);
         let link = Link { from: host.to_owned(), net: net.clone(), timeout: Duration::from_secs(6) };
-        let seed =
-            host.bytes().fold(7, |seed, b| seed * 31 + u64::from(b)) + net.state().delivered.len() as u64;
+        let name = host.bytes().fold(7_u64, |seed, b| seed.wrapping_mul(31).wrapping_add(u64::from(b)));
+        let seed = name.wrapping_add(net.state().delivered.len() as u64);
         let clock = Clock::simulated(EPOCH + skew);
         let env = Env {
             clock: clock.clone(),

@@ -28,6 +28,17 @@ impl Times {
     pub(crate) const USUAL: Self = Self { beat: Duration::from_secs(30), lease: Duration::from_secs(90) };
 }
 
+/// What a client says of itself when it registers.
+pub(crate) fn registration(id: &str, status: &str, dirty: i64, times: Times) -> Bytes {
+    let body = json!({"instance": {
+        "instanceId": id, "hostName": "h", "app": "SIM", "ipAddr": "10.0.0.1", "status": status,
+        "vipAddress": "sim", "port": {"$": 80, "@enabled": "true"},
+        "dataCenterInfo": {"@class": "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name": "MyOwn"},
+        "leaseInfo": {"renewalIntervalInSecs": times.beat.as_secs(), "durationInSecs": times.lease.as_secs()},
+        "lastDirtyTimestamp": dirty.to_string(), "metadata": {"said": dirty.to_string()}}});
+    Bytes::from(body.to_string())
+}
+
 /// What a client has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
@@ -173,14 +184,8 @@ impl Client {
 
     async fn register(&self) {
         let Life::Runs { status, dirty, since } = self.life() else { return };
-        let body = json!({"instance": {
-            "instanceId": self.id, "hostName": "h", "app": "SIM", "ipAddr": "10.0.0.1", "status": status,
-            "vipAddress": "sim", "port": {"$": 80, "@enabled": "true"},
-            "dataCenterInfo": {"@class": "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name": "MyOwn"},
-            "leaseInfo": {"renewalIntervalInSecs": self.times.beat.as_secs(),
-                "durationInSecs": self.times.lease.as_secs()},
-            "lastDirtyTimestamp": dirty.to_string(), "metadata": {"said": dirty.to_string()}}});
-        let code = self.call(Method::POST, "apps/SIM", Bytes::from(body.to_string())).await;
+        let body = registration(&self.id, status, dirty, self.times);
+        let code = self.call(Method::POST, "apps/SIM", body).await;
         let mut inner = self.inner();
         if code.is_some_and(|code| code.is_success()) && inner.life == (Life::Runs { status, dirty, since }) {
             inner.registered = true;

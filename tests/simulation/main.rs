@@ -8,6 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 #![allow(clippy::disallowed_methods, reason = "tokio's own paused time is the only clock of a simulation")]
 
+mod apart;
+mod at_one_instant;
+mod calls;
 mod client;
 mod coverage;
 mod history;
@@ -16,5 +19,7 @@ mod java;
 mod java_tests;
 mod net;
 mod nodes;
+mod rules;
 mod silence;
+mod told_once;
 mod world;

@@ -19,7 +19,7 @@ use crate::java::Java;
 use crate::net::{JAVA, Net, Weather};
 use crate::nodes::{Place, Shown};
 
-const EPOCH: i64 = 1_750_000_000_000;
+pub(crate) const EPOCH: i64 = 1_750_000_000_000;
 const OWN: [&str; 4] = ["UP", "UP", "DOWN", "STARTING"];
 const SET: [&str; 3] = ["OUT_OF_SERVICE", "DOWN", "UP"];
 
