@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::settings::{Argument, Places, Sources};
+use crate::settings::{Argument, Places, SHORT, Sources};
 
 /// Where the settings are, and short forms of some.
 #[derive(Debug, clap::Args)]
@@ -24,15 +24,10 @@ pub(super) struct Given {
 impl Given {
     /// The dotted arguments with the short forms.
     pub(super) fn with(&self, mut dotted: Vec<Argument>) -> Vec<Argument> {
-        let short = [
-            ("server.port", &self.port, "--port"),
-            ("server.address", &self.bind, "--bind"),
-            ("eureka.client.service-url.default-zone", &self.peers, "--peers"),
-        ];
-        let given = short
-            .into_iter()
-            .filter_map(|(key, value, option)| Some(Argument::short(key, value.clone()?, option)));
-        dotted.extend(given);
+        for ((name, key), value) in SHORT.iter().zip([&self.port, &self.bind, &self.peers]) {
+            let option = format!("--{}", name.to_lowercase());
+            dotted.extend(value.clone().map(|value| Argument::short(key, value, &option)));
+        }
         dotted
     }
 

@@ -37,7 +37,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
     }
     raise_open_files(settings.http.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let address = SocketAddr::new(settings.http.bind, settings.http.port);
         let listener = listen(address)
             .with_context(|| format!("cannot listen on {address}; choose another --port or --bind"))?;
@@ -81,7 +81,10 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
         served?;
         tracing::info!("stopped");
         Ok(())
-    })
+    });
+    // A file system or a resolver that hangs holds a thread for ever, and must not hold the end up.
+    runtime.shutdown_background();
+    done
 }
 
 /// The URL of everything, for people.

@@ -22,11 +22,12 @@ mod reject;
 mod status;
 mod watch;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -214,11 +215,17 @@ fn took_too_long(api: &Api, format: Format, longest: Duration) -> Response {
 fn refuse_stranger(api: &Api, request: &Request) -> Response {
     api.metrics.unauthorized.inc();
     if let Some(suppressed) = api.logged.unauthorized.admit(api.clock.tick()) {
+        let client = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(client)| client);
+        let why = match request.headers().contains_key(header::AUTHORIZATION) {
+            true => "the user or the password is not that of spring.security.user",
+            false => "it came without a user and a password",
+        };
         tracing::warn!(
-            path = ?request.uri().path(),
-            credentials = request.headers().contains_key(header::AUTHORIZATION),
+            client = client.map(tracing::field::display),
+            // In quotes, as texts are: a client must not be able to write log lines.
+            path = request.uri().path(),
             suppressed = suppressed.times(),
-            "answered 401: the user or the password is not that of spring.security.user"
+            "answered 401: {why}"
         );
     }
     auth::unauthorized()

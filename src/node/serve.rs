@@ -41,6 +41,9 @@ const USUAL_HEADERS: usize = 100;
 /// How long to wait after the system refused to hand out a connection (no file descriptors left, mostly).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// A connection that is new has not said yet what it wants. When a node stops, those are heard out for so long.
+const LAST_CALL: Duration = Duration::from_millis(100);
+
 /// Between two log lines about a system that hands out no connections.
 const NO_MORE_LOGGED_EVERY: Duration = Duration::from_secs(10);
 
@@ -115,6 +118,7 @@ pub(super) async fn serve(
         serve_one(stream, client, router.clone(), &limits, &graceful);
     }
     drop(listener);
+    sleep(LAST_CALL.min(drain)).await;
     if timeout(drain, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not finish in {drain:?}; their connections are cut");
     }

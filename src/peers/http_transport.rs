@@ -34,6 +34,9 @@ impl HttpTransport {
             .read_timeout(read)
             .pool_idle_timeout(IDLE)
             .redirect(Policy::none())
+            // Peers are reached directly, as Java servers reach theirs: a proxy that the environment names for the world
+            // outside would get every change, and the credentials with it.
+            .no_proxy()
             .tcp_nodelay(true)
             .gzip(true)
             .build()?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::resolve::Resolve;
 use super::txt;
-use crate::settings::{InvalidUrl, PeerSettings, PeerSource, PeerUrl, TxtRecords};
+use crate::settings::{InvalidUrl, PeerSettings, PeerSource, PeerUrl, TxtRecords, bounded};
 
 /// What could not be read, by what it is that could not, and why in words.
 type Complaints = BTreeMap<String, String>;
@@ -124,7 +124,10 @@ impl PeerList {
     async fn file_entries(&self, complaints: &mut Complaints) -> Vec<PeerSource> {
         let Some(path) = self.file.clone() else { return Vec::new() };
         let shown = path.display().to_string();
-        let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
+        let read = tokio::task::spawn_blocking(move || {
+            String::from_utf8(bounded(&path)?).map_err(std::io::Error::other)
+        })
+        .await;
         let text = match read.unwrap_or_else(|e| Err(std::io::Error::other(e))) {
             Ok(text) => text,
             Err(e) => {

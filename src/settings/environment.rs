@@ -3,8 +3,8 @@
 use super::known::{Index, Known};
 use super::property::{Origin, Property};
 
-/// Short names, for the command line and, after `EUREKAD_`, for the environment.
-pub(super) const SHORT: [(&str, &str); 3] = [
+/// Short names of settings: for the environment, after `EUREKAD_`, and in small letters for the command line.
+pub(crate) const SHORT: [(&str, &str); 3] = [
     ("PORT", "server.port"),
     ("BIND", "server.address"),
     ("PEERS", "eureka.client.service-url.default-zone"),
@@ -13,10 +13,14 @@ pub(super) const SHORT: [(&str, &str); 3] = [
 /// The variable that names the files of settings.
 const CONFIG: &str = "EUREKAD_CONFIG";
 
-/// The settings in an environment. What begins like one of ours and is none is among them, to be warned of.
+/// The settings in an environment, the strongest last. What begins like one of ours and is none is among them, to be
+/// warned of. An environment has no order of its own: of two variables for one setting a short one counts, else the later
+/// one by name.
 pub(super) fn properties(environment: &[(String, String)], index: &Index) -> Vec<Property> {
     let mut properties = Vec::new();
-    for (name, value) in environment {
+    let mut sorted: Vec<&(String, String)> = environment.iter().collect();
+    sorted.sort_by_key(|(name, _)| (short(name).is_some(), name));
+    for (name, value) in sorted {
         let origin = Origin::Environment(name.as_str().into());
         let mut found = |key: String| {
             properties.push(Property { key, value: value.clone(), origin: origin.clone() });
@@ -24,8 +28,8 @@ pub(super) fn properties(environment: &[(String, String)], index: &Index) -> Vec
         if name == CONFIG || is_service_link(name, value) {
             continue;
         }
-        if let Some((_, key)) = SHORT.iter().find(|(short, _)| name.strip_prefix("EUREKAD_") == Some(short)) {
-            found((*key).to_owned());
+        if let Some(key) = short(name) {
+            found(key.to_owned());
             continue;
         }
         // Containers may have variables with dots.
@@ -42,12 +46,11 @@ pub(super) fn properties(environment: &[(String, String)], index: &Index) -> Vec
             Known::Setting(setting) => found(setting.key.to_owned()),
             Known::Named(family, named) => found(family.key_for(&named)),
             // Under a key that means the same.
-            Known::Refused(refused) => found(refused.prefix.to_owned()),
+            Known::Refused(refused) => found(refused.key_of_variable(name)),
             Known::Meaningless(_) => found(name.clone()),
             Known::Unknown => {
                 let upper = name.to_ascii_uppercase();
-                if upper.starts_with("EUREKA_")
-                    || upper.starts_with("EUREKAD_")
+                if BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning))
                     || PROFILES.contains(&upper.as_str())
                 {
                     found(name.to_lowercase().replace('_', "."));
@@ -56,6 +59,15 @@ pub(super) fn properties(environment: &[(String, String)], index: &Index) -> Vec
         }
     }
     properties
+}
+
+/// What begins so and is no setting may well be meant for one.
+const BEGINNINGS: [&str; 3] = ["EUREKA_", "EUREKAD_", "SPRING_SECURITY_"];
+
+/// The setting that a short variable names.
+fn short(variable: &str) -> Option<&'static str> {
+    let name = variable.strip_prefix("EUREKAD_")?;
+    SHORT.iter().find(|(short, _)| *short == name).map(|(_, key)| *key)
 }
 
 /// What chooses profiles is no setting of the server's, and counts all the same.
@@ -102,13 +114,13 @@ mod tests {
             ("EUREKA_SEVER_X", "1"),
         ];
         let expected = [
-            "server.port=9000",
-            "server.address=127.0.0.1",
-            "eureka.server.enable-self-preservation=false",
             "eureka.client.service-url.default-zone=http://a/",
             "eureka.client.service-url.ZONE_1=http://b/",
-            "eureka.server.disable-delta=true",
+            "eureka.server.enable-self-preservation=false",
             "eureka.sever.x=1",
+            "server.address=127.0.0.1",
+            "eureka.server.disable-delta=true",
+            "server.port=9000",
         ];
         assert_eq!(flat(&environment), expected);
     }

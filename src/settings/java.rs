@@ -245,8 +245,19 @@ pub(super) const MEANINGLESS: [Meaningless; 9] = [
 
 /// The reason why a key changes nothing, if it is a known one of that kind.
 pub(super) fn meaningless(key: &str) -> Option<&'static str> {
-    find(key, relaxed)
+    find(key, relaxed).or_else(|| {
+        let given = relaxed(key);
+        KINDS.iter().find(|(beginning, _)| given.starts_with(beginning)).map(|(_, why)| *why)
+    })
 }
+
+/// What keys of one kind begin with, relaxed, and why they change nothing.
+const KINDS: [(&str, &str); 4] = [
+    ("logging.", "what is logged is for eurekad.log.filter to say, and it goes to standard error"),
+    ("management.endpoint", "health, info and prometheus are always there, below /actuator"),
+    ("management.server.basepath", "health, info and prometheus are always there, below /actuator"),
+    ("spring.security.user.roles", "there is one user, who may do everything"),
+];
 
 /// The same for the name of an environment variable.
 pub(super) fn meaningless_variable(name: &str) -> Option<&'static str> {
@@ -278,7 +289,7 @@ pub(super) struct Refused {
 }
 
 /// Every such setting.
-pub(super) const REFUSED: [Refused; 9] = [
+pub(super) const REFUSED: [Refused; 10] = [
     Refused {
         prefix: "server.ssl",
         instead: "this version does not speak TLS; remove it and let a proxy in front do so",
@@ -286,6 +297,10 @@ pub(super) const REFUSED: [Refused; 9] = [
     Refused {
         prefix: "management.server.ssl",
         instead: "this version does not speak TLS; remove it and let a proxy in front do so",
+    },
+    Refused {
+        prefix: "spring.security.oauth2",
+        instead: "this version asks for a user and a password alone; remove it and set spring.security.user.password",
     },
     Refused {
         prefix: "eureka.client.tls",
@@ -319,6 +334,12 @@ impl Refused {
             let prefix = relaxed(refused.prefix);
             given.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         })
+    }
+
+    /// The key that a variable of this kind stands for, such as `server.ssl.enabled`.
+    pub(super) fn key_of_variable(&self, name: &str) -> String {
+        let rest = run_together(name).split_off(run_together(self.prefix).len());
+        if rest.is_empty() { self.prefix.to_owned() } else { format!("{}.{rest}", self.prefix) }
     }
 
     /// The one that an environment variable belongs to.
@@ -368,5 +389,8 @@ mod tests {
         assert!(Refused::of_variable("SERVER_SSL_KEY_STORE").is_some());
         assert!(Refused::of_variable("SPRING_CONFIG_IMPORT").is_some());
         assert!(Refused::of_variable("SERVER_PORT").is_none());
+        let tls = Refused::of_variable("SERVER_SSL_ENABLED").unwrap();
+        assert_eq!(tls.key_of_variable("SERVER_SSL_ENABLED"), "server.ssl.enabled");
+        assert_eq!(tls.key_of_variable("SERVER_SSL_KEY_STORE"), "server.ssl.keystore");
     }
 }

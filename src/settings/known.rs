@@ -25,11 +25,18 @@ pub(super) enum Known<'k> {
 pub(super) struct Index {
     keys: HashMap<String, &'static Setting>,
     variables: HashMap<String, &'static Setting>,
+    /// All keys, run together, to compare others with.
+    spellings: Vec<(String, &'static str)>,
 }
+
+/// What keys that may be misspelt ones of ours begin with.
+const BEGINNINGS: [&str; 5] = ["eureka", "eurekad", "server", "spring", "management"];
 
 impl Index {
     pub(super) fn new() -> Self {
-        let mut index = Self { keys: HashMap::new(), variables: HashMap::new() };
+        let known = SETTINGS.iter().map(|s| s.key).chain(FAMILIES.iter().map(|family| family.key));
+        let spellings = known.map(|key| (run_together(key), key)).collect();
+        let mut index = Self { keys: HashMap::new(), variables: HashMap::new(), spellings };
         for setting in SETTINGS {
             index.add(setting.key, setting);
             // **Compat:** Netflix's names lack Spring's middle part.
@@ -48,6 +55,18 @@ impl Index {
     fn add(&mut self, key: &str, setting: &'static Setting) {
         self.keys.entry(relaxed(key)).or_insert(setting);
         self.variables.entry(run_together(key)).or_insert(setting);
+    }
+
+    /// The key that is spelt most like `key`, if it is so like it that it may be meant. Only keys are looked at that begin
+    /// as ours and Spring's do: a file may have thousands of others.
+    pub(super) fn nearest(&self, key: &str) -> Option<&'static str> {
+        let beginning = relaxed(key.split('.').next().unwrap_or_default());
+        if !BEGINNINGS.contains(&beginning.as_str()) {
+            return None;
+        }
+        let given = run_together(key);
+        let scored = self.spellings.iter().map(|(known, key)| (strsim::jaro_winkler(&given, known), *key));
+        scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.93).map(|(_, key)| key)
     }
 
     /// The meaning of a dotted key.
@@ -85,14 +104,6 @@ impl Index {
             None => Known::Unknown,
         }
     }
-}
-
-/// The key that is spelt most like `key`, if it is so like it that it may be meant.
-pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    let given = run_together(key);
-    let keys = SETTINGS.iter().map(|s| s.key).chain(FAMILIES.iter().map(|family| family.key));
-    let scored = keys.map(|key| (strsim::jaro_winkler(&given, &run_together(key)), key));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.93).map(|(_, key)| key)
 }
 
 #[cfg(test)]

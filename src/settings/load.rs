@@ -1,5 +1,6 @@
 //! All sources of settings, one above the other.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::arguments::Argument;
@@ -7,7 +8,7 @@ use super::environment;
 use super::files::{Document, Places, parse};
 use super::known::Index;
 use super::placeholders::replaced;
-use super::profiles::{Profiles, active};
+use super::profiles::{Activation, DEFAULT, Profiles, active};
 use super::property::{Origin, Property, relaxed};
 use super::resolve::resolve;
 use super::values::words;
@@ -97,6 +98,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
         files.extend(more);
     }
 
+    let nameless = unwritten(&weak, &files, &profiles);
     let mut all = Vec::new();
     for document in weak {
         if !document.counts(&profiles) {
@@ -105,7 +107,34 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
         all.extend(document.properties);
     }
     all.extend(strong);
-    resolve(&all, &sources.environment, &index, &profiles, files, problems)
+    let mut loaded = resolve(&all, &sources.environment, &index, &profiles, files, problems);
+    let notes = match &mut loaded {
+        Ok(loaded) => &mut loaded.notes,
+        Err(invalid) => &mut invalid.notes,
+    };
+    notes.extend(nameless);
+    loaded
+}
+
+/// The active profiles that no file and no document is for: misspelt ones, most likely.
+fn unwritten(documents: &[Document], files: &[PathBuf], profiles: &Profiles) -> Vec<Note> {
+    let mut known: BTreeSet<&str> = documents
+        .iter()
+        .filter_map(|document| document.condition.as_ref())
+        .flat_map(Activation::names)
+        .collect();
+    known.remove(DEFAULT);
+    let has_file = |name: &str| {
+        let ending = format!("-{name}");
+        files
+            .iter()
+            .any(|file| file.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&ending)))
+    };
+    let nameless = profiles.0.iter().filter(|name| {
+        *name != DEFAULT && !documents.is_empty() && !known.contains(name.as_str()) && !has_file(name)
+    });
+    let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+    nameless.map(|name| Note::Profile { name: name.clone(), known: known.clone() }).collect()
 }
 
 /// The variable in which settings may stand as JSON.
@@ -329,7 +358,7 @@ mod tests {
     #[test]
     fn unknown_keys_of_eurekas_are_warned_of_and_others_are_not_looked_at() {
         let text = "eureka.server.enable-self-preservaton: false\neureka.client.fetch-registry: false\n\
-            logging.level.root: WARN\nserver.prt: 1\nserver.tomcat.threads.max: 20\nspring.main.banner-mode: 'off'\n";
+            spring.jackson.x: 1\nserver.prt: 1\nserver.tomcat.threads.max: 20\nspring.main.banner-mode: 'off'\n";
         let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
         let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 3, "{said:#?}");
@@ -351,5 +380,89 @@ mod tests {
         let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
         assert_eq!(loaded.settings.http.port, 8761);
         assert!(loaded.settings.registry.self_preservation && loaded.settings.peers.sources.is_empty());
+    }
+
+    #[test]
+    fn what_is_turned_off_by_any_source_in_any_words_is_not_refused() {
+        let folder = Folder::with(&[(
+            "application.yml",
+            "server.ssl.enabled: ${SSL:off}\nspring.config.import: ''\n",
+        )]);
+        assert!(folder.load(&[], &[]).is_ok());
+        assert!(folder.load(&[("SSL", "true")], &[]).is_err());
+        let off =
+            [("SERVER_SSL_ENABLED", "false"), ("SERVER_SSL_KEYSTORE", "k.p12"), ("SPRING_CONFIG_NAME", "")];
+        assert!(Folder::with(&[]).load(&off, &[]).is_ok());
+        assert!(Folder::with(&[]).load(&[("SERVER_SSL_KEYSTORE", "k.p12")], &[]).is_err());
+    }
+
+    #[test]
+    fn of_two_variables_for_one_setting_the_order_of_the_environment_decides_nothing() {
+        let (short, long) = (("EUREKAD_PORT", "1001"), ("SERVER_PORT", "1002"));
+        let folder = Folder::with(&[]);
+        assert_eq!(port(&folder.load(&[short, long], &[])), 1001);
+        assert_eq!(port(&folder.load(&[long, short], &[])), 1001);
+    }
+
+    #[test]
+    fn a_password_that_is_empty_or_misspelt_opens_no_server() {
+        let folder = Folder::with(&[]);
+        for (key, value) in [
+            ("--spring.security.user.password", ""),
+            ("--spring.security.user.pasword", "x"),
+            ("--spring.security.user.password", "{cipher}abc"),
+            ("--spring.security.oauth2.resourceserver.jwt.issuer-uri", "http://i/"),
+        ] {
+            assert!(folder.load(&[], &[&format!("{key}={value}")]).is_err(), "{key}={value}");
+        }
+        assert!(folder.load(&[("SPRING_SECURITY_USER_PASSWRD", "x")], &[]).is_err());
+        let roles = ["--spring.security.user.password=x", "--spring.security.user.roles=ADMIN"];
+        assert!(!folder.load(&[], &roles).unwrap().notes[0].is_warning());
+    }
+
+    #[test]
+    fn no_part_of_a_password_is_shown_wherever_it_stands() {
+        let folder = Folder::with(&[]);
+        let said =
+            folder.load(&[("SPRING_SECURITY_USER_PASSWORD", "abc${hidden}")], &[]).unwrap_err().to_string();
+        assert!(!said.contains("hidden") && !said.contains("abc"), "{said}");
+        let said =
+            folder.load(&[("EUREKAD_PEERS", "http://u:hid,den@h:1/eureka/")], &[]).unwrap_err().to_string();
+        assert!(!said.contains("hid"), "{said}");
+        let shown = folder.load(
+            &[("SPRING_SECURITY_USER_PASSWORD", "hidden")],
+            &[
+                "--eureka.instance.metadata-map.user.password=hidden2",
+                "--eureka.instance.metadata-map.x=${spring.security.user.password}",
+                "--eureka.environment=is ${spring.security.user.password}",
+            ],
+        );
+        let shown = shown.unwrap();
+        assert_eq!(shown.settings.instance.metadata.get("x").map(String::as_str), Some("hidden"));
+        assert!(!super::super::listing(&shown).contains("hidden"));
+    }
+
+    #[test]
+    fn a_profile_that_nothing_is_written_for_is_named_with_those_there_are() {
+        let text = "server.port: 1\n---\nspring.config.activate.on-profile: peer1\nserver.port: 2\n";
+        let folder = Folder::with(&[("application.yml", text), ("application-peer3.yml", "")]);
+        let notes = |profile: &str| {
+            let loaded = folder.load(&[("SPRING_PROFILES_ACTIVE", profile)], &[]).unwrap();
+            loaded.notes.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let said = "the profile per1 is active, and no file and no document is for it; there are peer1";
+        assert_eq!(notes("per1"), [said]);
+        assert!(notes("peer1").is_empty() && notes("peer3").is_empty());
+        assert!(folder.load(&[], &[]).unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn warnings_are_not_kept_back_while_there_are_problems() {
+        let text = "server.port: 99999\neureka.server.enable-self-preservatoin: false\n";
+        let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
+        assert!(
+            said.lines().count() == 2 && said.contains("did you mean eureka.server.enable-self"),
+            "{said}"
+        );
     }
 }

@@ -13,9 +13,15 @@ pub(super) enum Unresolved {
     #[error("its placeholders lead in a circle, or are nested too deeply")]
     Circle,
     /// Replaced, it is longer than any value may be.
-    #[error("it becomes longer than {MOST_BYTES} bytes")]
+    #[error("it is longer than {MOST_BYTES} bytes, or becomes so")]
     TooLong,
+    /// There are too many of them, one in the other.
+    #[error("more than {MOST_REPLACED} placeholders are replaced in it")]
+    TooMany,
 }
+
+/// The most placeholders that one value leads to.
+const MOST_REPLACED: usize = 1000;
 
 /// The longest value, in bytes.
 const MOST_BYTES: usize = 64 * 1024;
@@ -25,53 +31,61 @@ const MOST_BYTES: usize = 64 * 1024;
 /// **Compat:** as Spring does: the default follows the first colon and may hold placeholders, and so may the name; a
 /// backslash before `${` keeps it. Where Spring leaves a placeholder that nothing replaces, here it is an error.
 pub(super) fn replaced(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> Result<String, Unresolved> {
-    replace(text, value_of, MOST_NESTED)
+    Replacing { value_of, left: MOST_REPLACED }.text(text, MOST_NESTED)
 }
 
-fn replace(
-    text: &str,
-    value_of: &dyn Fn(&str) -> Option<String>,
-    depth: usize,
-) -> Result<String, Unresolved> {
-    let depth = depth.checked_sub(1).ok_or(Unresolved::Circle)?;
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, inside) = rest.split_at(at);
-        let inside = &inside[2..];
-        if let Some(before) = before.strip_suffix('\\') {
-            out.push_str(before);
-            out.push_str("${");
-            rest = inside;
-            continue;
-        }
-        out.push_str(before);
-        // One that does not end is no placeholder.
-        let Some(end) = closing_brace(inside) else {
-            out.push_str("${");
-            rest = inside;
-            continue;
-        };
-        out.push_str(&one(&inside[..end], value_of, depth)?);
-        if out.len() > MOST_BYTES {
+struct Replacing<'a> {
+    value_of: &'a dyn Fn(&str) -> Option<String>,
+    /// How many placeholders more may be replaced.
+    left: usize,
+}
+
+impl Replacing<'_> {
+    fn text(&mut self, text: &str, depth: usize) -> Result<String, Unresolved> {
+        let depth = depth.checked_sub(1).ok_or(Unresolved::Circle)?;
+        if text.len() > MOST_BYTES {
             return Err(Unresolved::TooLong);
         }
-        rest = &inside[end + 1..];
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            let (before, inside) = rest.split_at(at);
+            let inside = &inside[2..];
+            if let Some(before) = before.strip_suffix('\\') {
+                out.push_str(before);
+                out.push_str("${");
+                rest = inside;
+                continue;
+            }
+            out.push_str(before);
+            self.left = self.left.checked_sub(1).ok_or(Unresolved::TooMany)?;
+            // One that does not end is no placeholder.
+            let Some(end) = closing_brace(inside) else {
+                out.push_str("${");
+                rest = inside;
+                continue;
+            };
+            out.push_str(&self.one(&inside[..end], depth)?);
+            if out.len() > MOST_BYTES {
+                return Err(Unresolved::TooLong);
+            }
+            rest = &inside[end + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
     }
-    out.push_str(rest);
-    Ok(out)
-}
 
-fn one(inside: &str, value_of: &dyn Fn(&str) -> Option<String>, depth: usize) -> Result<String, Unresolved> {
-    let (name, default) = match colon(inside) {
-        Some(at) => (&inside[..at], Some(&inside[at + 1..])),
-        None => (inside, None),
-    };
-    let name = replace(name, value_of, depth)?;
-    match (value_of(name.trim()), default) {
-        (Some(value), _) => replace(&value, value_of, depth),
-        (None, Some(default)) => replace(default, value_of, depth),
-        (None, None) => Err(Unresolved::Unknown(name.trim().to_owned())),
+    fn one(&mut self, inside: &str, depth: usize) -> Result<String, Unresolved> {
+        let (name, default) = match colon(inside) {
+            Some(at) => (&inside[..at], Some(&inside[at + 1..])),
+            None => (inside, None),
+        };
+        let name = self.text(name, depth)?;
+        match ((self.value_of)(name.trim()), default) {
+            (Some(value), _) => self.text(&value, depth),
+            (None, Some(default)) => self.text(default, depth),
+            (None, None) => Err(Unresolved::Unknown(name.trim().to_owned())),
+        }
     }
 }
 
@@ -145,5 +159,10 @@ mod tests {
         assert_eq!(replaced("${circle}", &value_of), Err(Unresolved::Circle));
         let doubled = |name: &str| Some(if name == "x" { "x".repeat(60_000) } else { return None });
         assert_eq!(replaced("${x}${x}", &doubled), Err(Unresolved::TooLong));
+        let many = |name: &str| {
+            Some(name.parse().map_or(String::new(), |n: usize| format!("${{{}}}", n + 1).repeat(12)))
+        };
+        assert!(replaced("${0}", &many).is_err(), "empty in the end, and never done");
+        assert_eq!(replaced(&"${".repeat(30_000), &value_of), Err(Unresolved::TooMany));
     }
 }

@@ -10,14 +10,15 @@ use super::property::Place;
 pub struct Invalid {
     /// What is wrong.
     pub problems: Vec<Problem>,
+    /// What a person should know besides.
+    pub notes: Vec<Note>,
 }
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, problem) in self.problems.iter().enumerate() {
-            write!(f, "{}{problem}", if n == 0 { "" } else { "\n" })?;
-        }
-        Ok(())
+        let problems = self.problems.iter().map(ToString::to_string);
+        let warnings = self.notes.iter().filter(|note| note.is_warning()).map(ToString::to_string);
+        f.write_str(&problems.chain(warnings).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -92,6 +93,13 @@ pub enum Note {
         /// The setting that is spelt most like it.
         nearest: Option<&'static str>,
     },
+    /// A profile that nothing is written for.
+    Profile {
+        /// Its name.
+        name: String,
+        /// Those that something is written for.
+        known: Vec<String>,
+    },
     /// A key of the Java server that changes nothing here.
     Meaningless {
         /// What was given.
@@ -105,7 +113,7 @@ impl Note {
     /// Whether it may well be a mistake.
     pub fn is_warning(&self) -> bool {
         match self {
-            Self::Unknown { .. } => true,
+            Self::Unknown { .. } | Self::Profile { .. } => true,
             Self::Meaningless { .. } => false,
         }
     }
@@ -114,7 +122,7 @@ impl Note {
     pub fn meaningless(&self) -> Option<&Place> {
         match self {
             Self::Meaningless { place, .. } => Some(place),
-            Self::Unknown { .. } => None,
+            Self::Unknown { .. } | Self::Profile { .. } => None,
         }
     }
 }
@@ -127,6 +135,16 @@ impl fmt::Display for Note {
             }
             Self::Unknown { place, nearest: None } => {
                 write!(f, "{place}: no such setting, it changes nothing")
+            }
+            Self::Profile { name, known } if known.is_empty() => {
+                write!(f, "the profile {name} is active, and no file and no document is for it")
+            }
+            Self::Profile { name, known } => {
+                let known = known.join(", ");
+                write!(
+                    f,
+                    "the profile {name} is active, and no file and no document is for it; there are {known}"
+                )
             }
             Self::Meaningless { place, why } => write!(f, "{place}: changes nothing here: {why}"),
         }

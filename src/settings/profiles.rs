@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+/// The profile that is active if no other is.
+pub(super) const DEFAULT: &str = "default";
+
 /// The active profiles, in the order in which their files count; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Profiles(pub(super) Vec<String>);
@@ -24,7 +27,7 @@ pub(super) enum Activation {
 
 /// The text is no such expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected names of profiles with !, &, | and parentheses, such as prod & !eu")]
+#[error("expected names of profiles, not placeholders, with !, &, | and parentheses, such as prod & !eu")]
 pub(super) struct NoExpression;
 
 impl Activation {
@@ -34,6 +37,17 @@ impl Activation {
             Self::Not(inner) => !inner.holds(profiles),
             Self::All(parts) => parts.iter().all(|part| part.holds(profiles)),
             Self::Any(parts) => parts.iter().any(|part| part.holds(profiles)),
+        }
+    }
+}
+
+impl Activation {
+    /// The profiles that it names.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Profile(name) => vec![name],
+            Self::Not(inner) => inner.names(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::names).collect(),
         }
     }
 }
@@ -101,7 +115,9 @@ impl Reading<'_> {
         let (name, rest) = rest.split_at(end);
         self.rest = rest;
         let name = name.trim_end();
-        if name.is_empty() { Err(NoExpression) } else { Ok(Activation::Profile(name.to_owned())) }
+        // A placeholder would be the name of a profile that nobody has.
+        let bad = name.is_empty() || name.contains(['$', '{', '}']);
+        if bad { Err(NoExpression) } else { Ok(Activation::Profile(name.to_owned())) }
     }
 }
 
@@ -123,7 +139,7 @@ pub(super) fn active(
         }
     }
     if active.is_empty() {
-        active = if default.is_empty() { vec!["default".to_owned()] } else { default.to_vec() };
+        active = if default.is_empty() { vec![DEFAULT.to_owned()] } else { default.to_vec() };
     }
     Profiles(active)
 }
@@ -144,7 +160,7 @@ mod tests {
         assert!(holds("a & !b", &["a"]) && !holds("a & !b", &["a", "b"]));
         assert!(holds("a&(b|c)", &["a", "c"]) && !holds("a&(b|c)", &["a"]));
         assert!(holds("my-profile_2", &["my-profile_2"]));
-        for bad in ["", "a &", "(a", "a b)", "a,", "& a"] {
+        for bad in ["", "a &", "(a", "a b)", "a,", "& a", "${P}"] {
             assert_eq!(bad.parse::<Activation>(), Err(NoExpression), "{bad:?}");
         }
         assert!("(".repeat(100).parse::<Activation>().is_err());

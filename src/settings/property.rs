@@ -102,14 +102,22 @@ pub(super) fn joined(properties: Vec<Property>) -> Vec<Property> {
     all
 }
 
-/// A value as it may be shown: without what stands in its URLs before an `@`.
+/// What stands for a value that is shown to nobody.
+pub(super) const HIDDEN: &str = "******";
+
+/// A value as it may be shown: without what stands in its URLs before the last `@`, whatever characters that has.
 pub(super) fn without_credentials(value: &str) -> String {
-    let shown = value.split(',').map(|part| match (part.split_once("://"), part.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://…@{place}"),
-        (None, Some(_)) => "…".to_owned(),
-        (_, None) => part.to_owned(),
-    });
-    shown.collect::<Vec<_>>().join(",")
+    let hidden = |part: &str| match part.rsplit_once('@') {
+        Some((_, place)) => format!("…@{place}"),
+        None => part.to_owned(),
+    };
+    value.split("://").map(hidden).collect::<Vec<_>>().join("://")
+}
+
+/// Whether a key of the user's choice names something that is shown to nobody.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = relaxed(name);
+    ["password", "passwd", "secret", "token", "credential"].iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -121,7 +129,9 @@ mod tests {
     fn a_value_is_shown_without_credentials() {
         let shown = without_credentials("http://u:p%2Ca@s@h:1/eureka/,http://x/eureka/");
         assert_eq!(shown, "http://…@h:1/eureka/,http://x/eureka/");
-        assert_eq!(without_credentials("u:secret@host"), "…");
+        assert_eq!(without_credentials("http://u:hun,ter@2@h:1/eureka/"), "http://…@h:1/eureka/");
+        assert_eq!(without_credentials("http://x/,http://u:p@y/"), "http://x/,http://…@y/");
+        assert_eq!(without_credentials("u:secret@host"), "…@host");
     }
 
     #[test]

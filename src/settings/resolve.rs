@@ -3,12 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::known::{Index, Known, nearest};
+use super::java::Refused;
+use super::known::{Index, Known};
 use super::load::{Effective, Loaded};
 use super::placeholders::replaced;
 use super::profiles::Profiles;
-use super::property::{Origin, Place, Property, relaxed, run_together, without_credentials};
+use super::property::{
+    HIDDEN, Origin, Place, Property, is_secret_name, relaxed, run_together, without_credentials,
+};
 use super::system;
+use super::values::boolean;
 use super::{Family, Invalid, Named, Note, Problem, SETTINGS, Setting, Settings};
 
 /// Makes settings of properties, of which the later ones are stronger.
@@ -22,6 +26,7 @@ pub(super) fn resolve(
 ) -> Result<Loaded, Invalid> {
     let sorted = Sorted::of(all, index, &mut problems);
     let values = Values { sorted: &sorted, environment };
+    problems.extend(refused(&sorted, &values));
     let mut settings = Settings::blank();
     let mut effective = Vec::new();
 
@@ -49,22 +54,48 @@ pub(super) fn resolve(
             Err(expected) => Err(wrong(property, expected)),
         };
         match value_of(property, &values).and_then(&mut set) {
-            Ok(value) => effective.push(Effective {
-                key: family.key_for(name),
-                value: without_credentials(value.trim()),
-                origin: property.origin.clone(),
-            }),
+            Ok(value) => {
+                let hidden = is_secret_name(name);
+                let value = if hidden { HIDDEN.to_owned() } else { without_credentials(value.trim()) };
+                let (key, origin) = (family.key_for(name), property.origin.clone());
+                effective.push(Effective { key, value, origin });
+            }
             Err(problem) => problems.push(problem),
         }
     }
     system::fill_in(&mut settings, &mut effective);
     problems.extend(hold_together(&mut settings, &sorted));
+    hide_password(&settings, &mut effective);
+    let Sorted { notes, .. } = sorted;
     if problems.is_empty() {
-        let (notes, profiles) = (sorted.notes, profiles.0.clone());
-        Ok(Loaded { settings, effective, notes, profiles, files })
+        Ok(Loaded { settings, effective, notes, profiles: profiles.0.clone(), files })
     } else {
-        Err(Invalid { problems })
+        Err(Invalid { problems, notes })
     }
+}
+
+/// A placeholder may have brought the password into another value.
+fn hide_password(settings: &Settings, effective: &mut [Effective]) {
+    let password = settings.access.password.expose();
+    for found in effective.iter_mut().filter(|found| !password.is_empty() && found.value.contains(password)) {
+        found.value = HIDDEN.to_owned();
+    }
+}
+
+/// What is asked for and not kept here: not what is turned off, and not what is empty.
+fn refused(sorted: &Sorted<'_>, values: &Values<'_>) -> Vec<Problem> {
+    let mut said = HashSet::new();
+    let mut problems = Vec::new();
+    for (refused, property) in &sorted.refused {
+        let enabled = values.get(&format!("{}.enabled", refused.prefix));
+        let enabled = enabled.and_then(|text| replaced(&text, &|name| values.get(name)).ok());
+        let off = enabled.is_some_and(|text| boolean(text.trim()) == Ok(false));
+        let empty = value_of(property, values).is_ok_and(|value| value.trim().is_empty());
+        if !off && !empty && said.insert(refused.prefix) {
+            problems.push(Problem::Refused { place: property.place(), instead: refused.instead });
+        }
+    }
+    problems
 }
 
 /// What follows from several settings, and what does not fit together.
@@ -80,10 +111,16 @@ fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>) -> Vec<Problem> {
     if http.management_port == Some(http.port) && http.port != 0 && same_address {
         http.management_port = None;
     }
-    let access = &settings.access;
-    if access.password.is_empty() && sorted.is_set(USER) {
-        let missing = format!("a password is missing; set {PASSWORD} too, or remove the user");
-        problems.push(Problem::Missing { place: sorted.place(USER), missing });
+    if settings.access.password.is_empty() {
+        // Who names a user or a password does not mean that everybody may.
+        let problem = |key: &str, missing: String| Problem::Missing { place: sorted.place(key), missing };
+        if sorted.is_set(PASSWORD) {
+            let missing = "it is empty; set a password, or remove the key if everybody may use this server";
+            problems.push(problem(PASSWORD, missing.to_owned()));
+        } else if sorted.is_set(USER) {
+            let missing = format!("a password is missing; set {PASSWORD} too, or remove the user");
+            problems.push(problem(USER, missing));
+        }
     }
     problems
 }
@@ -113,7 +150,16 @@ fn apply(
         }
         other => other,
     };
-    let value = value_of(property, values).map_err(hide)?;
+    let value = value_of(property, values).map_err(|problem| match problem {
+        // The name of a placeholder may be a part of the password.
+        Problem::Value { place, value, .. } if setting.is_secret() => Problem::Value {
+            place,
+            value,
+            expected: "one of its placeholders cannot be replaced; write \\${ for a plain ${".to_owned(),
+        },
+        other => other,
+    });
+    let value = value.map_err(hide)?;
     let value = if setting.is_secret() { value.as_str() } else { value.trim() };
     match (setting.set)(settings, value) {
         Ok(()) => Ok(value.to_owned()),
@@ -141,6 +187,8 @@ struct Sorted<'a> {
     named: Vec<(&'static Family, String, &'a Property)>,
     /// The strongest property of every key, known or not, for placeholders.
     values: HashMap<String, usize>,
+    /// What is not kept here, unless it is turned off.
+    refused: Vec<(&'static Refused, &'a Property)>,
     notes: Vec<Note>,
 }
 
@@ -151,6 +199,7 @@ impl<'a> Sorted<'a> {
             chosen: HashMap::new(),
             named: Vec::new(),
             values: HashMap::new(),
+            refused: Vec::new(),
             notes: Vec::new(),
         };
         for (n, property) in all.iter().enumerate() {
@@ -168,23 +217,21 @@ impl<'a> Sorted<'a> {
                         sorted.notes.push(Note::Meaningless { place: property.place(), why });
                     }
                 }
-                Known::Refused(refused) => {
-                    if !sorted.is_off(refused.prefix) && said.insert(refused.prefix.to_owned()) {
-                        problems.push(Problem::Refused { place: property.place(), instead: refused.instead });
-                    }
-                }
-                Known::Unknown => sorted.unknown(property, problems),
+                Known::Refused(refused) => sorted.refused.push((refused, property)),
+                Known::Unknown => sorted.unknown(property, index, problems),
             }
         }
         sorted
     }
 
-    fn unknown(&mut self, property: &Property, problems: &mut Vec<Problem>) {
+    fn unknown(&mut self, property: &Property, index: &Index, problems: &mut Vec<Problem>) {
         let (place, key) = (property.place(), relaxed(&property.key));
-        let nearest = nearest(&key);
+        let nearest = index.nearest(&key);
         // An environment has variables for other programs: scripts that start the server, or its image.
         let may_be_for_others = matches!(place.origin, Origin::Environment(_)) && nearest.is_none();
-        if key.starts_with("eurekad.") && !may_be_for_others {
+        // A server whose password is misspelt would be open to everybody.
+        let guards = key.starts_with("spring.security.") && nearest.is_some();
+        if guards || (key.starts_with("eurekad.") && !may_be_for_others) {
             problems.push(Problem::Unknown { place, nearest });
         } else if key.starts_with("eureka") || nearest.is_some() {
             self.notes.push(Note::Unknown { place, nearest });
@@ -201,12 +248,6 @@ impl<'a> Sorted<'a> {
             Some(found) => found.2 = property,
             None => self.named.push((family, name.to_owned(), property)),
         }
-    }
-
-    /// Whether what begins so is turned off, such as `server.ssl.enabled=false`.
-    fn is_off(&self, prefix: &str) -> bool {
-        let enabled = self.values.get(&relaxed(&format!("{prefix}.enabled")));
-        enabled.is_some_and(|n| self.all[*n].value.trim().eq_ignore_ascii_case("false"))
     }
 
     fn chosen(&self, setting: &Setting) -> Option<&'a Property> {

@@ -7,7 +7,13 @@ use super::{FAMILIES, Loaded, SETTINGS};
 
 /// Every setting's value and where it was set, as lines; secrets are not shown.
 pub fn listing(loaded: &Loaded) -> String {
-    let mut out = String::new();
+    let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
+    let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+    let mut out = format!("# profiles: {}; files: {files}\n", loaded.profiles.join(", "));
+    // Before the values, of which there are many.
+    for note in &loaded.notes {
+        let _ = writeln!(out, "# {note}");
+    }
     let lines: Vec<(String, String)> = loaded
         .effective
         .iter()
@@ -17,9 +23,6 @@ pub fn listing(loaded: &Loaded) -> String {
         lines.iter().map(|(left, _)| left.chars().count()).filter(|n| *n <= WIDEST).max().unwrap_or(0);
     for (left, origin) in lines {
         let _ = writeln!(out, "{left:width$}  # {origin}");
-    }
-    for note in &loaded.notes {
-        let _ = writeln!(out, "# {note}");
     }
     out
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::property::without_credentials;
+use super::property::{HIDDEN, without_credentials};
 use super::values::{
-    address, at_least_one, boolean, context_path, fraction, host_name, interval_ms, log_filter, millis,
-    number, one_of, optional, page_path, password, peers, port, url_path, whole, words,
+    address, at_least_one, between, boolean, context_path, fraction, host_name, interval_ms, log_filter,
+    millis, number, one_of, optional, page_path, password, peers, port, url_path, whole, words,
 };
 use super::{Doubling, LogFormat, RenewalAccounting, Settings};
 
@@ -31,7 +31,7 @@ impl Setting {
     pub(super) fn shown(&self, value: &str) -> String {
         match self.is_secret() {
             true if value.is_empty() => String::new(),
-            true => "******".to_owned(),
+            true => HIDDEN.to_owned(),
             false => without_credentials(value),
         }
     }
@@ -187,7 +187,7 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.limits.header-bytes" = "65536", "The most bytes of a request's line and headers; beyond, 431",
         |s, v| s.http.max_header_bytes => at_least_one(v)?;
     "eurekad.limits.headers" = "100", "The most header lines of a request; beyond, 431",
-        |s, v| s.http.max_headers => at_least_one(v)?;
+        |s, v| s.http.max_headers => between(v, 1, 10_000)?;
     "eurekad.limits.connections" = "10000",
         "The most connections at one time; for more, those that waited longest are closed",
         |s, v| s.http.max_connections => at_least_one(v)?;

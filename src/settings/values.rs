@@ -14,6 +14,14 @@ pub(super) fn whole(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "expected a whole number, 0 or less for no limit".to_owned())
 }
 
+/// A number that is reserved room for, on every request or connection.
+pub(super) fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {
+    number(text)
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+}
+
 pub(super) fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
     number(text)
         .ok()
@@ -52,7 +60,7 @@ pub(super) fn password(text: &str) -> Result<Secret, String> {
 }
 
 /// Spring's names for ways to encode a password.
-const ENCODERS: [&str; 12] = [
+const ENCODERS: [&str; 13] = [
     "bcrypt",
     "ldap",
     "MD4",
@@ -65,6 +73,7 @@ const ENCODERS: [&str; 12] = [
     "SHA-256",
     "sha256",
     "argon2",
+    "cipher",
 ];
 
 pub(super) fn page_path(text: &str) -> Result<String, String> {

@@ -129,6 +129,18 @@ fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
 }
 
 #[test]
+fn a_proxy_that_the_environment_names_is_not_asked_for_peers_and_health() {
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = format!("http://{}", proxy.local_addr().unwrap());
+    let node = Program::start(&[]);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eurekad"));
+    command.args(["healthcheck", "--bind=127.0.0.1", "--port", &node.address.port().to_string()]);
+    let output = command.env("http_proxy", &proxy).env("HTTP_PROXY", &proxy).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, b"ready\n");
+}
+
+#[test]
 fn a_port_that_is_taken_is_named_with_what_to_do() {
     let node = Program::start(&[]);
     let output =

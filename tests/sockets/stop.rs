@@ -95,6 +95,22 @@ fn neither_a_request_that_never_ends_nor_a_peer_that_never_answers_holds_the_end
 }
 
 #[test]
+fn a_file_that_hangs_does_not_hold_the_end_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let peers = folder.path().join("peers");
+    std::fs::write(&peers, "").unwrap();
+    let setting = format!("--eurekad.peers.file={}", peers.display());
+    let often = "--eureka.server.peer-eureka-nodes-update-interval-ms=50";
+    let mut node = Program::start(&[&setting, often]);
+    std::fs::remove_file(&peers).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&peers).status().unwrap().success());
+    // Long enough for a look at the file; if there is none, the test shows nothing, and does not fail.
+    std::thread::sleep(Duration::from_millis(500));
+    node.terminate();
+    assert_eq!(node.ended().code(), Some(0));
+}
+
+#[test]
 fn a_second_signal_ends_it_at_once() {
     let mut node = Program::start(&["--eurekad.stop.grace-ms=600000"]);
     node.terminate();

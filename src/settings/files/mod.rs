@@ -5,11 +5,12 @@ mod toml;
 mod yaml;
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::profiles::{Activation, Profiles};
-use super::property::{Property, joined, relaxed};
+use super::property::{Origin, Property, joined, relaxed};
 
 /// The files that are looked for where the server starts, and in `config/` there. Of two, the later one counts.
 pub(super) const NAMES: [&str; 7] = [
@@ -106,7 +107,7 @@ impl Places {
 
     /// Reads one of them. Its path is shown as it is given.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<Document>, Unreadable> {
-        let text = std::fs::read(self.directory.join(path)).map_err(|e| {
+        let text = bounded(&self.directory.join(path)).map_err(|e| {
             let what = if e.kind() == std::io::ErrorKind::NotFound {
                 "there is no such file; name another with --config, or leave --config out".to_owned()
             } else {
@@ -118,6 +119,19 @@ impl Places {
             .map_err(|_| Unreadable::new(path, 0, "is not UTF-8; save it as UTF-8".to_owned()))?;
         parse(text.trim_start_matches('\u{feff}'), path)
     }
+}
+
+/// The most bytes of a file of settings, or of a list of peers.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Reads a file whole, but not without end: a device never ends.
+pub(crate) fn bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// The documents in the text of a file, by the ending of its name.
@@ -144,6 +158,13 @@ fn with_condition(properties: Vec<Property>, path: &Path) -> Result<Document, Un
         |key: &str| matches!(relaxed(key).as_str(), "spring.config.activate.onprofile" | "spring.profiles");
     let (conditions, properties): (Vec<_>, Vec<_>) =
         properties.into_iter().partition(|property| is_condition(&property.key));
+    // A condition that is not understood would have the document count for everybody.
+    let other =
+        properties.iter().find(|property| relaxed(&property.key).starts_with("spring.config.activate."));
+    if let Some(Property { key, origin: Origin::File { line, .. }, .. }) = other {
+        let what = format!("{key} is not understood here; only spring.config.activate.on-profile is");
+        return Err(Unreadable::new(path, *line, what));
+    }
     let condition = conditions.last().map(|property| {
         property.value.parse().map_err(|e| Unreadable::new(path, 0, format!("{}: {e}", property.key)))
     });
@@ -172,6 +193,23 @@ mod tests {
         let said = places.read(Path::new("lost.yml")).unwrap_err().to_string();
         assert!(said.starts_with("lost.yml: there is no such file"), "{said}");
         assert!(places.files(Some("peer1")).is_empty());
+    }
+
+    #[test]
+    fn a_condition_that_is_not_understood_is_refused() {
+        let text =
+            "server.port: 1\n---\nspring.config.activate.on-cloud-platform: kubernetes\nserver.port: 2\n";
+        let said = parse(text, Path::new("a.yml")).unwrap_err().to_string();
+        assert!(
+            said.starts_with("a.yml:3: spring.config.activate.on-cloud-platform is not understood"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let said = bounded(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(said, "it has more than 16777216 bytes");
     }
 
     #[test]
