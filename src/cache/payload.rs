@@ -25,8 +25,8 @@ struct Inner {
 
 impl Payload {
     /// A document as it goes over the wire.
-    pub fn new(plain: impl Into<Bytes>) -> Self {
-        Self(Arc::new(Inner { plain: plain.into(), gzip: OnceCell::new() }))
+    pub fn new(plain: Vec<u8>) -> Self {
+        Self(Arc::new(Inner { plain: exact(plain), gzip: OnceCell::new() }))
     }
 
     /// The document as it is.
@@ -73,5 +73,10 @@ impl Payload {
 fn compress(plain: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 8 + 64), Compression::default());
     encoder.write_all(plain).expect("writing to memory cannot fail");
-    encoder.finish().expect("writing to memory cannot fail").into()
+    exact(encoder.finish().expect("writing to memory cannot fail"))
+}
+
+/// The bytes without the room that was left for more: a document is kept for long, and twice what it needs with it.
+fn exact(bytes: Vec<u8>) -> Bytes {
+    bytes.into_boxed_slice().into()
 }

@@ -24,6 +24,7 @@ pub(super) fn render(form: Form, scope: &Scope, content: &Content) -> Payload {
         Scope::Vip(_) | Scope::SecureVip(_) => VIP_VERSION,
     };
     let mut writer = ApplicationsWriter::new(form, version, &content.hash_code.to_string());
+    writer.reserve(content.bytes());
     for group in &content.groups {
         writer.application(group.name(), group.instances().map(shown));
     }

@@ -126,6 +126,11 @@ impl ApplicationsWriter {
         Self { form, version, hash_code: hash_code.into(), first: true, out: head(form, version, hash_code) }
     }
 
+    /// Makes room for about so many bytes, so that a long document is not moved again and again while it grows.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.out.reserve(bytes);
+    }
+
     /// Adds an application.
     pub fn application<'a>(&mut self, name: &AppName, instances: impl IntoIterator<Item = Shown<'a>>) {
         if !self.first {
