@@ -59,14 +59,15 @@ class Cluster:
         listed = run("docker", "ps", "--filter", f"label={LABEL}service=node", "--format",
                      f'{{{{.Label "{LABEL}project"}}}}\t{{{{.Label "{LABEL}project.working_dir"}}}}\t'
                      f'{{{{.Label "{LABEL}project.config_files"}}}}')
-        rows = {tuple(line.split("\t")) for line in listed.splitlines()}
-        mine = {row for row in rows if os.path.realpath(row[1]) == ROOT and project in (None, row[0])}
+        rows = (line.split("\t") for line in listed.splitlines())
+        mine = {name: files for name, folder, files in rows
+                if os.path.realpath(folder) == ROOT and project in (None, name)}
         if not mine:
             sys.exit("no cluster of this folder is running; start one with: docker compose up --build -d")
         if len(mine) > 1:
-            names = ", ".join(sorted(row[0] for row in mine))
+            names = ", ".join(sorted(mine))
             sys.exit(f"several clusters of this folder are running; choose one with --project: {names}")
-        self.project, _, files = mine.pop()
+        self.project, files = mine.popitem()
         self._compose = [*compose_command(), "--project-name", self.project, "--project-directory", ROOT]
         for file in files.split(","):
             self._compose += ["--file", os.path.join(ROOT, file)]

@@ -8,7 +8,8 @@ from urllib.parse import quote
 from . import wire
 from .journal import Journal
 
-APP = "DRILL"
+# Of its own for each run: what an earlier one that was broken off has left does not matter.
+APP = f"DRILL-{int(time.time())}"
 WORKERS = 6
 # A change whose outcome is unknown is made again, as clients do, for so long.
 GIVE_UP_AFTER_S = 30
@@ -44,9 +45,16 @@ class Fleet:
             thread.start()
 
     def stop(self) -> None:
+        """Ends the heartbeats and takes all services out of the registry."""
         self._stop.set()
         for thread in self._threads:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
+        line = wire.Line(self._balancer)
+        for service in self._services.values():
+            if not service.gone:
+                line.ask("DELETE", self._path(service), client=service.id)
+        line.close()
 
     # ---- what clients and operators do ----------------------------------------------------------
 
@@ -102,7 +110,8 @@ class Fleet:
         deadline = time.monotonic() + GIVE_UP_AFTER_S
         while True:
             line = wire.Line(port)
-            answer = line.ask(method, path, body)
+            # Operators, who set a status, are none of Java's clients.
+            answer = line.ask(method, path, body, client=service.id if method in ("POST", "DELETE") else "")
             line.close()
             kind = {"POST": "registrations", "DELETE": "cancellations"}.get(method, "changes")
             self._record(kind, port, answer, answer.status in (*done, 404), idempotent=method != "POST")
@@ -125,18 +134,18 @@ class Fleet:
             for n, service in enumerate(mine):
                 # Spread over the interval, as those of real clients are.
                 self._stop.wait(max(0.0, began + self._beat_s * n / len(mine) - time.monotonic()))
-                line = lines.setdefault(service.port, wire.Line(service.port, f"worker-{worker}"))
+                line = lines.setdefault(service.port, wire.Line(service.port))
                 with service.lock:
                     if not service.gone:
                         self._beat_once(service, line)
             self._stop.wait(max(0.05, began + self._beat_s - time.monotonic()))
 
     def _beat_once(self, service: Service, line: wire.Line) -> None:
-        answer = line.ask("PUT", self._path(service))
+        answer = line.ask("PUT", self._path(service), client=service.id)
         self._record("heartbeats", service.port, answer, answer.status in (200, 404))
         if answer.status == 404:
             self.registered_again += 1
-            answer = line.ask("POST", f"/eureka/apps/{APP}", self._body(service))
+            answer = line.ask("POST", f"/eureka/apps/{APP}", self._body(service), client=service.id)
             self._record("registrations", service.port, answer, answer.status == 204, idempotent=False)
 
     def _record(self, kind: str, port: int, answer: wire.Answer, ok: bool, idempotent: bool = True) -> None:

@@ -14,6 +14,7 @@ class Failing:
     last: float  # when the last of them ended
     count: int
     why: str
+    over: bool = False  # a request has worked since
     told: bool = False
 
     @property
@@ -56,17 +57,19 @@ class Journal:
             stream = self._streams.setdefault(who, Stream(through_balancer, idempotent))
             stream.count += 1
             stream.slowest_s = max(stream.slowest_s, answer.took_s)
-            if ok:
-                return
             ended = answer.began + answer.took_s
             last = stream.failures[-1] if stream.failures else None
+            if ok:
+                if last is not None and ended > last.last:
+                    last.over = True
+                return
             if last is None or answer.began - last.last > APART_S:
                 why = answer.why or f"answered {answer.status}"
                 stream.failures.append(Failing(answer.began, ended, 1, why))
                 self.say(f"{who} fail: {why}", ended)
             else:
                 last.count += 1
-                last.last = max(last.last, ended)
+                last.last, last.over = max(last.last, ended), False
 
     def tick(self) -> None:
         """Tells which times of failures are over."""
@@ -74,9 +77,9 @@ class Journal:
         with self._lock:
             for who, stream in self._streams.items():
                 for failing in stream.failures:
-                    if not failing.told and now - failing.last > APART_S:
+                    if failing.over and not failing.told and now - failing.last > APART_S:
                         failing.told = True
-                        self.say(f"{who} work again: {failing.count} failed, for {failing.lasted_s:.1f} s", failing.last)
+                        self.say(f"{who} work again: {failing.count} failed, for {failing.lasted_s:.1f} s")
 
     def streams(self) -> dict[str, Stream]:
         with self._lock:

@@ -142,10 +142,10 @@ class Observer:
         while not self._stop.wait(EVERY_S):
             with self._lock:
                 seen = self._nodes.get(name)
-            if seen is None or seen.container.port is None:
-                if line is not None:
-                    line.close()
-                    line = port = None
+            if seen is None or not seen.container.running:
+                port = None
+                if seen is not None:
+                    self._journal.record(f"reads at {name}", wire.none("it does not run"), False)
                 continue
             if seen.container.port != port:
                 port, line = seen.container.port, wire.Line(seen.container.port, patience_s=2)

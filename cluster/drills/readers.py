@@ -17,9 +17,9 @@ def hash_code(statuses: Counter) -> str:
 class Reader(threading.Thread):
     def __init__(self, journal: Journal, balancer: int, name: str, every_s: float, stop: threading.Event,
                  always_there: Callable[[], set[str]]):
-        super().__init__(daemon=True)
+        super().__init__(name=name, daemon=True)
         self._journal, self._every_s, self._stop_it, self._always_there = journal, every_s, stop, always_there
-        self._line = wire.Line(balancer, name)
+        self._line = wire.Line(balancer)
         self._seen: dict[tuple[str, str], str] = {}
         self._whole = False
         self.mismatches = 0
@@ -35,6 +35,9 @@ class Reader(threading.Thread):
                 self._fetch_all()
             if self._whole:
                 self._look_for(there)
+
+    def sees(self, ids: list[str]) -> bool:
+        return all((APP, id) in self._seen for id in ids)
 
     def _fetch_all(self) -> None:
         answer = self._ask("/eureka/apps")
@@ -63,7 +66,7 @@ class Reader(threading.Thread):
             self._journal.say(f"a client does not see {', '.join(sorted(missing))} any more")
 
     def _ask(self, path: str) -> wire.Answer:
-        answer = self._line.ask("GET", path)
+        answer = self._line.ask("GET", path, client=self.name)
         self._journal.record(WHO, answer, answer.status == 200, through_balancer=True)
         return answer
 

@@ -31,23 +31,28 @@ class Answer:
         return json.loads(self.body)
 
 
+def none(why: str) -> Answer:
+    """What somebody who cannot even be asked answers."""
+    return Answer(0, b"", why, time.monotonic(), 0.0)
+
+
 class Line:
     """A connection that is kept, as clients do. What fails is not tried again: that is for its owner to see."""
 
-    def __init__(self, port: int, identity: str = "", patience_s: float = PATIENCE_S):
-        self._port = port
-        self._headers = {"Accept": "application/json", "Content-Type": "application/json", **credentials}
-        if identity:  # Java's clients say who they are
-            self._headers |= {"DiscoveryIdentity-Name": "DefaultClient", "DiscoveryIdentity-Id": identity}
-        self._patience_s = patience_s
+    def __init__(self, port: int, patience_s: float = PATIENCE_S):
+        self._port, self._patience_s = port, patience_s
         self._connection: Optional[http.client.HTTPConnection] = None
 
-    def ask(self, method: str, path: str, body: Optional[str] = None) -> Answer:
+    def ask(self, method: str, path: str, body: Optional[str] = None, *, client: str = "") -> Answer:
+        """`client`: who asks, as Java's clients say it."""
+        headers = {"Accept": "application/json", "Content-Type": "application/json", **credentials}
+        if client:
+            headers |= {"DiscoveryIdentity-Name": "DefaultClient", "DiscoveryIdentity-Id": client}
         began = time.monotonic()
         if self._connection is None:
             self._connection = http.client.HTTPConnection(HOST, self._port, timeout=self._patience_s)
         try:
-            self._connection.request(method, path, body, self._headers)
+            self._connection.request(method, path, body, headers)
             answer = self._connection.getresponse()
             status, said, why = answer.status, answer.read(), ""
             if answer.will_close:
