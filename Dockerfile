@@ -24,7 +24,7 @@ COPY . .
 RUN target=$(rustc -vV | sed -n 's/^host: //p') \
  && case $target in aarch64-*) export JEMALLOC_SYS_WITH_LG_PAGE=16 ;; esac \
  && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --target "$target" --bin eurekad \
- && cp "target/$target/release/eurekad" /eurekad
+ && strip -o /eurekad "target/$target/release/eurekad"
 
 FROM scratch AS runtime
 COPY --from=build /eurekad /eurekad

@@ -1,6 +1,7 @@
 """Services that are registered, send heartbeats and are changed, and what the registry should say of them."""
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Optional
 from urllib.parse import quote
@@ -14,6 +15,8 @@ WORKERS = 6
 # A change whose outcome is unknown is made again, as clients do, for so long.
 GIVE_UP_AFTER_S = 30
 AGAIN_AFTER_S = 0.2
+# A node knows of a service that was registered at another one within this time, unless it is cut off.
+NOT_KNOWN_AFTER_S = 2
 
 
 @dataclass
@@ -27,6 +30,15 @@ class Service:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+@dataclass(frozen=True)
+class Done:
+    """A change that was answered."""
+    at: float
+    service: Service
+    method: str
+    path: str
+
+
 class Fleet:
     """`beat_s` and `lease_s` are what the services say of their leases."""
 
@@ -38,6 +50,7 @@ class Fleet:
         self._stop = threading.Event()
         self._made = 0
         self.registered_again = 0
+        self._done: deque[Done] = deque(maxlen=10_000)
         self._threads = [threading.Thread(target=self._beat, args=(n,), daemon=True) for n in range(WORKERS)]
 
     def start(self) -> None:
@@ -73,20 +86,40 @@ class Fleet:
     def cancel(self, ids: list[str], at: Optional[int] = None) -> None:
         for service in self._by(ids):
             with service.lock:
-                # 404: an attempt whose answer was lost has done it, or this node has not heard of the service.
-                self._change(service, "DELETE", self._path(service), (200,), at)
-                service.gone = True
+                # 404: an attempt whose answer was lost has done it, or this node has not heard of the service. Clients take
+                # it for done, and so do all nodes.
+                service.gone = self._change(service, "DELETE", self._path(service), (200, 404), at)
 
     def set_status(self, ids: list[str], status: str, at: Optional[int] = None) -> None:
         for service in self._by(ids):
-            self._change(service, "PUT", f"{self._path(service)}/status?value={status}", (200,), at)
-            service.status = status
+            if self._change(service, "PUT", f"{self._path(service)}/status?value={status}", (200,), at):
+                service.status = status
 
     def set_metadata(self, ids: list[str], key: str, value: str, at: Optional[int] = None) -> None:
         for service in self._by(ids):
             with service.lock:
-                self._change(service, "PUT", f"{self._path(service)}/metadata?{key}={quote(value)}", (200,), at)
-                service.metadata = service.metadata | {key: value}
+                if self._change(service, "PUT", f"{self._path(service)}/metadata?{key}={quote(value)}", (200,), at):
+                    service.metadata = service.metadata | {key: value}
+
+    def remove_status(self, ids: list[str]) -> None:
+        for service in self._by(ids):
+            if self._change(service, "DELETE", f"{self._path(service)}/status?value=UP", (200,)):
+                service.status = "UP"
+
+    def repeat(self, since: float) -> None:
+        """Makes the changes once more that were answered since then: a node that died right after its answer may have told
+        nobody. Services that register again do that by themselves."""
+        for done in [done for done in self._done if done.at >= since and done.method != "POST"]:
+            self._change(done.service, done.method, done.path, (200, 404))
+
+    def history(self, id: str) -> list[str]:
+        """What was done to a service, in words."""
+        return [f"{done.at - self._journal.began:.1f} s {done.method} {done.path}" for done in list(self._done)
+                if done.service.id == id]
+
+    def living(self) -> list[str]:
+        with self._lock:
+            return [service.id for service in self._services.values() if not service.gone]
 
     def expected(self) -> dict[str, tuple[str, str]]:
         """What every node should show: id to status and metadata."""
@@ -103,25 +136,26 @@ class Fleet:
     def _body(self, service: Service) -> str:
         return wire.instance(APP, service.id, service.metadata, self._beat_s, self._lease_s)
 
-    def _change(self, service: Service, method: str, path: str, done: tuple[int, ...], at: Optional[int] = None) -> None:
-        """Makes a change until it is made. A node that has not heard of the service yet answers 404."""
+    def _change(self, service: Service, method: str, path: str, done: tuple[int, ...], at: Optional[int] = None) -> bool:
+        """Makes a change until it is made, or until it is plain that the service is not known there."""
         port = at or service.port
         body = self._body(service) if method == "POST" else None
-        deadline = time.monotonic() + GIVE_UP_AFTER_S
+        began, line = time.monotonic(), wire.Line(port)
         while True:
-            line = wire.Line(port)
             # Operators, who set a status, are none of Java's clients.
-            answer = line.ask(method, path, body, client=service.id if method in ("POST", "DELETE") else "")
-            line.close()
-            kind = {"POST": "registrations", "DELETE": "cancellations"}.get(method, "changes")
+            answer = line.ask(method, path, body, client="" if "?" in path else service.id)
+            kind = "changes" if "?" in path else {"POST": "registrations", "DELETE": "cancellations"}[method]
             self._record(kind, port, answer, answer.status in (*done, 404), idempotent=method != "POST")
-            if answer.status in done:
-                return
-            if time.monotonic() > deadline:
-                self._journal.say(f"{method} {path} was given up on: {answer.why or answer.status}")
-                self._journal.broken.append(f"{method} {path} could not be done in {GIVE_UP_AFTER_S} s")
-                return
+            took = time.monotonic() - began
+            if answer.status in done or took > GIVE_UP_AFTER_S or answer.status == 404 and took > NOT_KNOWN_AFTER_S:
+                line.close()
+                break
             time.sleep(AGAIN_AFTER_S)
+        if answer.status in done:
+            self._done.append(Done(time.monotonic(), service, method, path))
+        elif answer.status != 404:
+            self._journal.broken.append(f"{method} {path} was not done in {GIVE_UP_AFTER_S} s")
+        return answer.status in done
 
     # ---- heartbeats -----------------------------------------------------------------------------
 
@@ -130,7 +164,7 @@ class Fleet:
         while not self._stop.is_set():
             began = time.monotonic()
             with self._lock:
-                mine = list(self._services.values())[worker::WORKERS]
+                mine = [service for service in self._services.values() if not service.gone][worker::WORKERS]
             for n, service in enumerate(mine):
                 # Spread over the interval, as those of real clients are.
                 self._stop.wait(max(0.0, began + self._beat_s * n / len(mine) - time.monotonic()))

@@ -4,6 +4,7 @@ import io
 import re
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Callable, Optional
 
@@ -15,7 +16,13 @@ from .journal import Journal
 EVERY_S = 0.2
 # The containers are looked up so often; asking Docker costs more than asking a node.
 CONTAINERS_EVERY_S = 1.0
-FULL_FETCHES = re.compile(r'^eurekad_http_requests_total\{(?=[^}]*route="/apps")(?=[^}]*method="GET")[^}]*\} (\d+)', re.M)
+# What is counted in /metrics of all nodes together, over all their processes.
+COUNTED = {
+    "full fetches": r'eurekad_http_requests_total\{(?=[^}]*route="/apps")(?=[^}]*method="GET")[^}]*\}',
+    "repaired": r"eurekad_peer_repaired_total",
+    "repaired unexplained": r"eurekad_peer_repaired_unexplained_total",
+    "panics": r"eurekad_(?:task_panics|peer_senders_restarted)_total(?:\{[^}]*\})?",
+}
 MEMORY = re.compile(r"^process_resident_memory_bytes (\d+)", re.M)
 # What the nodes themselves are registered as.
 OWN_APP = "EUREKA"
@@ -30,8 +37,14 @@ class Seen:
     ready: bool = False
     shows: Optional[Shown] = None
     asked: float = 0.0  # when it was asked for that
-    full_fetches: Optional[int] = None  # that it has counted; None: not asked yet
+    counted: Optional[Counter] = None  # None: not asked yet
     peers: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    words: str
+    ids: list[str]
 
 
 @dataclass
@@ -51,7 +64,7 @@ class Observer:
         self._watched: dict[str, threading.Thread] = {}
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._look_up, self._balancer)]
         self.in_balance: Optional[int] = None
-        self.full_fetches = 0
+        self.counted: Counter = Counter()
         self.memory: list[Memory] = []
 
     def start(self) -> None:
@@ -97,16 +110,16 @@ class Observer:
         with self._lock:
             return self._nodes[name].peers
 
-    def differences(self, expected: dict[str, tuple[str, str]], since: float) -> list[str]:
+    def differences(self, expected: dict[str, tuple[str, str]], since: float) -> list["Difference"]:
         """How what the nodes show differs, from each other and from what is expected; asked after `since`."""
         with self._lock:
             nodes = {name: seen for name, seen in self._nodes.items() if seen.container.works}
             late = [name for name, seen in nodes.items() if seen.shows is None or seen.asked < since]
             shows = {name: dict(seen.shows or {}) for name, seen in nodes.items()}
         if late:
-            return [f"{name} has not answered" for name in sorted(late)]
+            return [Difference(f"{name} has not answered", []) for name in sorted(late)]
         if not shows:
-            return ["no node works"]
+            return [Difference("no node works", [])]
         wrong = []
         first = min(shows)
         own = {key: value for key, value in shows[first].items() if key[0] == OWN_APP}
@@ -118,7 +131,8 @@ class Observer:
             for words, keys in (("lacks", lacks), ("still has", extra), ("has another state of", other)):
                 if keys:
                     some = ", ".join(id for _, id in sorted(keys)[:4])
-                    wrong.append(f"{name} {words} {len(keys)}: {some}{', …' if len(keys) > 4 else ''}")
+                    wrong.append(Difference(f"{name} {words} {len(keys)}: {some}{', …' if len(keys) > 4 else ''}",
+                                            [id for _, id in sorted(keys)]))
         return wrong
 
     def wait(self, what: Callable[[], bool], within_s: float) -> Optional[float]:
@@ -179,15 +193,15 @@ class Observer:
         if answer.status != 200:
             return
         text = answer.body.decode()
-        fetches = sum(int(count) for count in FULL_FETCHES.findall(text))
+        counted = Counter({what: sum(map(int, re.findall(rf"^{name} (\d+)", text, re.M))) for what, name in COUNTED.items()})
         memory = MEMORY.search(text)
         up = re.findall(r"^eurekad_peer_up\{.*\} (\d)", text, re.M)
         with self._lock:
-            before = seen.full_fetches
-            if before is not None:
-                # Fewer than before: it is another process.
-                self.full_fetches += fetches - before if fetches >= before else fetches
-            seen.full_fetches = fetches
+            if seen.counted is not None:
+                # Less than before: it is another process.
+                again = any(counted[what] < seen.counted[what] for what in COUNTED)
+                self.counted += counted if again else counted - seen.counted
+            seen.counted = counted
             seen.peers = sum(map(int, up))
             if memory:
                 self.memory.append(Memory(time.monotonic(), name, int(memory[1])))
@@ -199,7 +213,7 @@ class Observer:
             if answer.status != 200:
                 continue
             rows = csv.DictReader(io.StringIO(answer.body.decode().lstrip("# ")))
-            up = sum(row["pxname"] == "nodes" and row["svname"] != "BACKEND" and row["status"].startswith("UP")
+            up = sum(row["pxname"] == "reads" and row["svname"] != "BACKEND" and row["status"].startswith("UP")
                      for row in rows)
             if self.in_balance is not None and up != self.in_balance:
                 self._journal.say(f"the balancer has {up} node{'s' if up != 1 else ''} to send to")

@@ -5,7 +5,7 @@ import time
 from .containers import Cluster, Container
 from .fleet import Fleet
 from .journal import Journal
-from .observer import Observer
+from .observer import Difference, Observer
 from .readers import Reader
 
 SERVICES = 24
@@ -44,7 +44,8 @@ class Scene:
         self.fleet.start()
         ids = self.fleet.register(SERVICES)
         if self.agree() is None:
-            raise SystemExit("the nodes do not agree before anything has happened:\n" + "\n".join(self.differences()))
+            raise SystemExit("the nodes do not agree before anything has happened:\n"
+                             + "\n".join(difference.words for difference in self.differences()))
         for reader in self.readers:
             reader.start()
         # What clients fetch is a snapshot that each node renews in its own time.
@@ -66,8 +67,17 @@ class Scene:
 
     # ---- looking --------------------------------------------------------------------------------
 
-    def differences(self, since: float = 0.0) -> list[str]:
+    def differences(self, since: float = 0.0) -> list[Difference]:
         return self.observer.differences(self.fleet.expected(), since)
+
+    def say_differences(self) -> None:
+        """What is wrong where, and what had been done to a service that is."""
+        differences = self.differences()
+        for difference in differences:
+            self.journal.say(difference.words)
+        for id in sorted({id for difference in differences for id in difference.ids[:4]}):
+            for line in self.fleet.history(id):
+                self.journal.say(f"  {line}")
 
     def agree(self, within_s: float = READY_WITHIN_S) -> float | None:
         """Waits until every node that works shows what it should; how long that took from now, or None."""
@@ -77,8 +87,7 @@ class Scene:
     def promise_agreement(self, after: str, within_s: float = AGREE_WITHIN_S) -> None:
         took = self.agree()
         if took is None:
-            for line in self.differences():
-                self.journal.say(line)
+            self.say_differences()
             self.journal.say("they still do not agree")
         else:
             self.journal.say(f"all nodes that work agree, {took:.1f} s after {after}")
@@ -109,22 +118,26 @@ class Scene:
 
     # ---- the verdict ----------------------------------------------------------------------------
 
-    def verdict(self, none_fails: bool = False) -> int:
-        """Prints how it went for whom and what was promised; the exit code."""
+    def summary(self) -> int:
+        """Prints how it went for whom; the exit code."""
         self.journal.tick()
         print(f"\n{self.journal.table()}\n")
         mismatches = sum(reader.mismatches for reader in self.readers)
-        print(f"{self.observer.full_fetches} fetches of the whole registry (/metrics of all nodes), {READERS} of them first "
-              f"ones, {mismatches} because a delta did not fit")
+        print(f"{self.observer.counted['full fetches']} fetches of the whole registry (/metrics of all nodes), {READERS} of "
+              f"them first ones, {mismatches} because a delta did not fit")
         print(f"{self.fleet.registered_again} heartbeats were answered 404, and their services registered again\n")
-        through = {who: stream for who, stream in self.journal.streams().items() if stream.through_balancer}
-        longest = max(stream.longest_s for stream in through.values())
+        lost = set().union(*(reader.lost_sight for reader in self.readers))
+        self.journal.promise(not lost, f"no client loses sight of a service that lives ({len(lost)} lost)")
+        return 1 if self.journal.broken else 0
+
+    def verdict(self, none_fails: bool = False) -> int:
+        """The same, with what a single fault may cost."""
+        through = [stream for stream in self.journal.streams().values() if stream.through_balancer]
+        longest = max(stream.longest_s for stream in through)
         self.journal.promise(longest <= BALANCER_FAILS_AT_MOST_S,
                              f"no request through the balancer fails for longer than {BALANCER_FAILS_AT_MOST_S:.0f} s "
                              f"({longest:.1f} s)")
         if none_fails:
-            failed = sum(stream.failed for stream in through.values() if stream.idempotent)
+            failed = sum(stream.failed for stream in through if stream.idempotent)
             self.journal.promise(failed == 0, f"no idempotent request through the balancer fails ({failed} failed)")
-        lost = set().union(*(reader.lost_sight for reader in self.readers))
-        self.journal.promise(not lost, f"no client loses sight of a service that lives ({len(lost)} lost)")
-        return 1 if self.journal.broken else 0
+        return self.summary()
