@@ -1,0 +1,1 @@
+"""What cluster/drill and scripts/chaos are made of."""

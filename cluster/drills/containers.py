@@ -1,0 +1,126 @@
+"""The running cluster as Docker sees it, and what can be done to its nodes."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Optional
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+NODE_PORT = "8761/tcp"
+# Peers find each other by this name, on the network of the same compose file.
+PEERS_ALIAS = "nodes.peer"
+LABEL = "com.docker.compose."
+# No call of Docker takes so long unless the engine is stuck.
+PATIENCE_S = 180
+
+
+def run(*command: str) -> str:
+    """Runs a command and returns what it prints; ends the program with its words if it fails."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, cwd=ROOT)
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is missing: install Docker with docker compose (or docker-compose 1.29)")
+    if ran.returncode != 0:
+        sys.exit(f"`{' '.join(command)}` failed:\n{ran.stderr.strip()}")
+    return ran.stdout
+
+
+def compose_command() -> list[str]:
+    """`docker compose` where there is one, else docker-compose 1.29."""
+    if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0:
+        return ["docker", "compose"]
+    if shutil.which("docker-compose"):
+        return ["docker-compose"]
+    sys.exit("neither `docker compose` nor docker-compose is there: install one of them")
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container of the cluster, at one moment."""
+    name: str  # by its number, such as node-2
+    id: str
+    running: bool
+    paused: bool
+    started: str
+    port: Optional[int]  # on 127.0.0.1; another one after a restart
+    networks: dict
+
+    @property
+    def works(self) -> bool:
+        return self.running and not self.paused
+
+
+class Cluster:
+    """One compose project of this folder."""
+
+    def __init__(self, project: Optional[str] = None):
+        listed = run("docker", "ps", "--filter", f"label={LABEL}service=node", "--format",
+                     f'{{{{.Label "{LABEL}project"}}}}\t{{{{.Label "{LABEL}project.working_dir"}}}}\t'
+                     f'{{{{.Label "{LABEL}project.config_files"}}}}')
+        rows = (line.split("\t") for line in listed.splitlines())
+        mine = {name: files for name, folder, files in rows
+                if os.path.realpath(folder) == ROOT and project in (None, name)}
+        if not mine:
+            sys.exit("no cluster of this folder is running; start one with: docker compose up --build -d")
+        if len(mine) > 1:
+            names = ", ".join(sorted(mine))
+            sys.exit(f"several clusters of this folder are running; choose one with --project: {names}")
+        self.project, files = mine.popitem()
+        self._compose = [*compose_command(), "--project-name", self.project, "--project-directory", ROOT]
+        for file in files.split(","):
+            self._compose += ["--file", os.path.join(ROOT, file)]
+
+    def containers(self, service: str = "node") -> list[Container]:
+        """All of a service, those that do not run among them, by their number."""
+        ids = run("docker", "ps", "-aq", "--filter", f"label={LABEL}project={self.project}",
+                  "--filter", f"label={LABEL}service={service}", "--filter", f"label={LABEL}oneoff=False").split()
+        found = []
+        for one in json.loads(run("docker", "inspect", *ids)) if ids else []:
+            number = int(one["Config"]["Labels"][f"{LABEL}container-number"])
+            ports = one["NetworkSettings"]["Ports"] or {}
+            published = ports.get(NODE_PORT) or []
+            state = one["State"]
+            found.append((number, Container(
+                f"{service}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
+                int(published[0]["HostPort"]) if published else None, one["NetworkSettings"]["Networks"])))
+        return [container for _, container in sorted(found, key=lambda numbered: numbered[0])]
+
+    def balancer_ports(self) -> tuple[int, int]:
+        """Where clients go, and the balancer's own page."""
+        (balancer,) = self.containers("balancer") or sys.exit("the cluster has no balancer")
+        ports = json.loads(run("docker", "inspect", "-f", "{{json .NetworkSettings.Ports}}", balancer.id))
+        return tuple(int(ports[name][0]["HostPort"]) for name in (NODE_PORT, "8404/tcp"))
+
+    def kill(self, node: Container) -> None:
+        run("docker", "kill", node.id)
+
+    def start(self, node: Container) -> None:
+        run("docker", "start", node.id)
+
+    def stop(self, node: Container) -> None:
+        """As a rolling update does: told to end, with the time it needs."""
+        run("docker", "stop", "--time", "20", node.id)
+
+    def freeze(self, node: Container) -> None:
+        run("docker", "pause", node.id)
+
+    def thaw(self, node: Container) -> None:
+        run("docker", "unpause", node.id)
+
+    def cut(self, node: Container) -> None:
+        """Off from its peers, but not from the balancer and its own port."""
+        run("docker", "network", "disconnect", self.peers_network(), node.id)
+
+    def heal(self, node: Container) -> None:
+        run("docker", "network", "connect", "--alias", PEERS_ALIAS, self.peers_network(), node.id)
+
+    def is_cut(self, node: Container) -> bool:
+        return self.peers_network() not in node.networks
+
+    def scale(self, count: int) -> None:
+        run(*self._compose, "up", "-d", "--no-build", "--no-recreate", "--scale", f"node={count}")
+
+    def peers_network(self) -> str:
+        return f"{self.project}_peers"
