@@ -13,7 +13,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use given::Given;
 
 use crate::settings::{
-    Argument, FAMILIES, Invalid, Loaded, SETTINGS, listing, load, reference, split_arguments,
+    Argument, FAMILIES, Invalid, Listed, Loaded, SETTINGS, listing, load, reference, split_arguments,
 };
 
 /// Exit code of a command line that cannot be used.
@@ -30,7 +30,7 @@ const USAGE: u8 = 2;
     args_override_self = true,
     args_conflicts_with_subcommands = true,
     override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]\n       \
-        eurekad settings [--reference] [OPTIONS] [--SETTING=VALUE ...]\n       \
+        eurekad settings [--set | --reference] [OPTIONS] [--SETTING=VALUE ...]\n       \
         eurekad healthcheck [--live] [OPTIONS] [--SETTING=VALUE ...]\n       \
         eurekad local [--nodes 3] [--port 8761] [--SETTING=VALUE ...]"
 )]
@@ -50,6 +50,9 @@ enum Command {
         /// The documented list of all settings instead
         #[arg(long)]
         reference: bool,
+        /// Only those that are set somewhere
+        #[arg(long)]
+        set: bool,
     },
     /// Ask the node that runs with these settings whether it takes traffic: for containers. Exits with 0 if it does
     Healthcheck {
@@ -84,10 +87,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             print(&reference());
             Ok(())
         }
-        Ok(Arguments { command: Some(Command::Settings { given, .. }), .. }) => {
+        Ok(Arguments { command: Some(Command::Settings { given, set, .. }), .. }) => {
             with_settings(&given, dotted, |loaded| {
-                print(&listing(&loaded));
-                Ok(())
+                print(&listing(&loaded, if set { Listed::Set } else { Listed::All }));
+                // A start would end with it, too.
+                match &loaded.settings.peers.file {
+                    Some(path) => crate::peers::read_file(path).map(drop).map_err(anyhow::Error::msg),
+                    None => Ok(()),
+                }
             })
         }
         Ok(Arguments { command: Some(Command::Healthcheck { given, live }), .. }) => {
@@ -110,7 +117,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failed::Settings(invalid)) => {
             let text = invalid.to_string().replace('\n', "\neurekad: ");
-            say(&format!("eurekad: {text}\neurekad --help lists all settings"));
+            say(&format!("eurekad: {text}"));
+            // Who has misspelt YAML is not helped by a list of settings.
+            if invalid.concerns_settings() {
+                say("eurekad --help lists all settings");
+            }
             ExitCode::from(USAGE)
         }
         Err(Failed::Running(e)) => {

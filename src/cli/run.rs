@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use rand::RngExt;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::clock::Clock;
 use crate::node::{Env, Node};
@@ -38,6 +38,8 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
     raise_open_files(settings.http.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
     let done = runtime.block_on(async {
+        // First of all: the system ignores a signal to a container's first process that nobody listens for.
+        let signals = Signals::listen()?;
         let address = SocketAddr::new(settings.http.bind, settings.http.port);
         let listener = listen(address)
             .with_context(|| format!("cannot listen on {address}; choose another --port or --bind"))?;
@@ -46,6 +48,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
         warn_of_strangers(&settings, address);
         let base = base_url(&settings, address);
         let peers = &settings.peers;
+        let has_peers = !peers.sources.is_empty() || peers.file.is_some();
         let transport = HttpTransport::new(peers.connect_timeout, peers.read_timeout, peers.max_answer_bytes)
             .context("cannot start HTTP")?;
         let env = Env {
@@ -60,8 +63,12 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
         if let Err(wrong) = node.check_peers_file().await {
             anyhow::bail!("{wrong}");
         }
-        stop_on_signals(&node)?;
+        signals.stop(&node);
         let stop = node.stopper();
+        if has_peers {
+            let version = env!("CARGO_PKG_VERSION");
+            tracing::info!(version, %address, "listening, to open once the peers' registry is copied");
+        }
         let booted = async {
             tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }
             let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
@@ -121,26 +128,44 @@ fn warn_of_strangers(settings: &Settings, address: SocketAddr) {
     }
 }
 
-/// SIGHUP has the list of peers read at once. The first SIGTERM or SIGINT stops the node in order, a second one at once.
-fn stop_on_signals(node: &Node) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
-    let reload = node.reloader();
-    tokio::spawn(async move {
-        while hang_up.recv().await.is_some() {
-            reload.notify_one();
-        }
-    });
-    let stop = node.stopper();
-    tokio::spawn(async move {
-        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
-        stop.cancel();
-        tracing::info!("stopping; send the signal again to stop at once");
-        tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
-        std::process::exit(1);
-    });
-    Ok(())
+/// Exit code of a node that was told twice to stop.
+const STOPPED_AT_ONCE: i32 = 1;
+
+/// What people and systems tell a process.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?,
+            hang_up: signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?,
+        })
+    }
+
+    /// SIGHUP has the list of peers read at once. The first SIGTERM or SIGINT stops the node in order, a second one at
+    /// once. What came before is not lost.
+    fn stop(self, node: &Node) {
+        let Self { mut terminate, mut interrupt, mut hang_up } = self;
+        let reload = node.reloader();
+        tokio::spawn(async move {
+            while hang_up.recv().await.is_some() {
+                reload.notify_one();
+            }
+        });
+        let stop = node.stopper();
+        tokio::spawn(async move {
+            tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+            stop.cancel();
+            tracing::info!("stopping; send the signal again to stop at once");
+            tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+            std::process::exit(STOPPED_AT_ONCE);
+        });
+    }
 }
 
 /// Every connection is an open file, and the usual limit is far below the connections that are allowed.

@@ -293,9 +293,15 @@ impl Node {
 
     async fn flush(&self) {
         let longest = self.api.settings.stop.flush;
-        if tokio::time::timeout(longest, self.api.peers.flush()).await.is_err() {
+        // Who has not heard all by then is named below.
+        let _ = tokio::time::timeout(longest, self.api.peers.flush()).await;
+        let untold = self.api.peers.untold();
+        if !untold.is_empty() {
             tracing::warn!(
-                "some peers did not take the last changes in {longest:?}; their clients will tell them"
+                longest_ms = longest.as_millis() as u64,
+                "not every peer has heard all before the end: {}. Instances that live tell it with their next heartbeat; what \
+                 was cancelled or set here last, look at there",
+                untold.join("; ")
             );
         }
     }

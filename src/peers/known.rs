@@ -182,7 +182,7 @@ impl PeerEurekaNode {
             && let Some(suppressed) = self.logged().failed.admit(self.wiring().clock.tick())
         {
             let suppressed = suppressed.times();
-            tracing::warn!(peer = %self.url(), retry_in = ?wait, suppressed, "the peer {words}");
+            tracing::warn!(peer = %self.url(), retry_in_ms = wait.as_millis() as u64, suppressed, "the peer {words}");
         }
     }
 }

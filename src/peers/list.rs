@@ -1,7 +1,7 @@
 //! Where the list of peers comes from: URLs, names with several addresses, TXT records, a file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::resolve::Resolve;
@@ -123,29 +123,17 @@ impl PeerList {
 
     async fn file_entries(&self, complaints: &mut Complaints) -> Vec<PeerSource> {
         let Some(path) = self.file.clone() else { return Vec::new() };
-        let shown = path.display().to_string();
-        let read = tokio::task::spawn_blocking(move || {
-            String::from_utf8(bounded(&path)?).map_err(std::io::Error::other)
-        })
-        .await;
-        let text = match read.unwrap_or_else(|e| Err(std::io::Error::other(e))) {
-            Ok(text) => text,
-            Err(e) => {
-                let complaint = format!("eurekad.peers.file {shown} cannot be read: {e}");
-                complaints.insert(complaint.clone(), complaint);
-                return self.last().file.clone();
+        let read = crate::blocking::finished(tokio::task::spawn_blocking(move || read_file(&path))).await;
+        match read {
+            Ok(sources) => {
+                self.last().file.clone_from(&sources);
+                sources
             }
-        };
-        let sources = match sources_in(&text) {
-            Ok(sources) => sources,
-            Err(e) => {
-                let complaint = format!("eurekad.peers.file {shown}, {e}");
+            Err(complaint) => {
                 complaints.insert(complaint.clone(), complaint);
-                return self.last().file.clone();
+                self.last().file.clone()
             }
-        };
-        self.last().file.clone_from(&sources);
-        sources
+        }
     }
 
     fn last(&self) -> std::sync::MutexGuard<'_, Last> {
@@ -160,6 +148,17 @@ pub struct BadLine {
     /// Which one, from 1.
     line: usize,
     why: InvalidUrl,
+}
+
+/// What a file of peers names.
+///
+/// # Errors
+/// Why it cannot be used, for a person.
+pub fn read_file(path: &Path) -> Result<Vec<PeerSource>, String> {
+    let shown = path.display();
+    let text = bounded(path).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    let text = text.map_err(|e| format!("eurekad.peers.file {shown} cannot be read: {e}"))?;
+    sources_in(&text).map_err(|e| format!("eurekad.peers.file {shown}, {e}"))
 }
 
 /// What the text of a file of peers names: one peer a line or several between commas; what follows a `#` is a comment.

@@ -35,6 +35,7 @@ mod repair;
 mod resolve;
 mod strangers;
 mod sync;
+mod taken;
 mod to_java;
 mod to_ours;
 mod transport;
@@ -43,7 +44,7 @@ mod view;
 
 pub use crate::registry::NodeId;
 pub use http_transport::HttpTransport;
-pub use list::{BadLine, sources_in};
+pub use list::{BadLine, read_file, sources_in};
 pub use losses::Losses;
 pub use node::PeerEurekaNode;
 pub use nodes::{COLLECT, PeerEurekaNodes, Wiring};

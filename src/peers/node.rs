@@ -215,6 +215,15 @@ impl PeerEurekaNode {
         inner.last_success.is_some() && inner.last_error.is_none()
     }
 
+    /// Why it does not answer, for a person; `None` if it does.
+    pub(super) fn says_why_not(&self) -> Option<String> {
+        if self.answers() {
+            return None;
+        }
+        let why = self.inner().last_error.clone();
+        Some(format!("{} {}", self.url, why.as_deref().unwrap_or("has not answered")))
+    }
+
     async fn run(&self, mut chance: SmallRng) {
         let mut backoff = Backoff::default();
         {

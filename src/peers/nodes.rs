@@ -326,6 +326,16 @@ impl PeerEurekaNodes {
         }
     }
 
+    /// The peers that have not heard all, with how many instances that is about, for a person.
+    pub fn untold(&self) -> Vec<String> {
+        let told = |node: Arc<PeerEurekaNode>| {
+            let queued = node.view().queued;
+            let why = node.says_why_not().unwrap_or_else(|| format!("{} answers", node.url()));
+            (queued > 0).then(|| format!("{why} (news of {queued} instances)"))
+        };
+        self.distinct().into_iter().filter_map(told).collect()
+    }
+
     /// The keys whose local state changed since the last call. If the change log
     /// has lost some of these, that is every key that is heard here.
     fn changed_keys(&self) -> Vec<(Key, Flags)> {

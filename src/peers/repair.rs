@@ -163,7 +163,7 @@ impl PeerEurekaNode {
             let names = chunk.iter().map(|key| WireState::of(&registry.key_state_named(key), now));
             let question = Tell { asks: true, keys: names.collect() };
             let answer: Told = self.ask("peerreplication/ours/tell", &question).await?;
-            changed += self.take_in(answer.known, now, How::Answers);
+            changed += self.take_in(answer.known, now, How::Answers).changed;
             let mut refused = !answer.refused.is_empty();
             let needed = answer.needed.iter().filter_map(|position| chunk.get(*position)).filter(|_| tell);
             // What is overdue here is brought back nowhere.
@@ -175,7 +175,7 @@ impl PeerEurekaNode {
             if !whole.is_empty() {
                 let told = Tell { asks: true, keys: whole };
                 let answer: Told = self.ask("peerreplication/ours/tell", &told).await?;
-                changed += self.take_in(answer.known, now, How::Answers);
+                changed += self.take_in(answer.known, now, How::Answers).changed;
                 refused |= !answer.refused.is_empty();
             }
             if refused {

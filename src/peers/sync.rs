@@ -15,6 +15,7 @@ use super::node::PeerEurekaNode;
 use super::nodes::PeerEurekaNodes;
 use super::problem::Problem;
 use super::protocol::{CopyBuckets, Told};
+use super::taken::Taken;
 use super::view::{PeerKind, PeerState};
 use crate::clock::Tick;
 use crate::registry::{BUCKETS, How, Origin, Registration};
@@ -95,8 +96,10 @@ impl PeerEurekaNodes {
             }
             if synced.instances == 0 {
                 for (node, applications) in round.java {
-                    let brought = self.take_over(applications);
+                    let taken = self.take_over(applications);
+                    let brought = taken.changed;
                     tracing::info!(peer = %node.url(), instances = brought, "copied the Java server's registry");
+                    taken.warn(node.url());
                     drained.insert(node.url().to_string());
                     synced.instances += brought;
                     synced.sources += usize::from(brought > 0);
@@ -107,13 +110,9 @@ impl PeerEurekaNodes {
                 break;
             }
             if self.until(deadline).is_zero() {
-                let silent: Vec<String> = self
-                    .nodes()
-                    .iter()
-                    .filter(|node| !node.answers())
-                    .map(|node| node.url().to_string())
-                    .collect();
-                tracing::warn!(peers = silent.join(", "), "nothing to copy: these peers have not answered");
+                let failing: Vec<String> =
+                    self.nodes().iter().filter_map(|node| node.says_why_not()).collect();
+                tracing::warn!("nothing to copy: {}", failing.join("; "));
                 break;
             }
             tokio::time::sleep(ROUND.min(self.until(deadline))).await;
@@ -167,14 +166,14 @@ impl PeerEurekaNodes {
     /// to the end.
     async fn copy_from_ours(&self, sources: &[Arc<PeerEurekaNode>]) -> Option<usize> {
         let registry = &self.wiring().registry;
-        let mut from = 0;
+        let (mut from, mut taken) = (0, Taken::default());
         for source in sources {
             while from < BUCKETS {
                 let asked_at = self.wiring().clock.tick();
                 let question = CopyBuckets { from, to: from + STRETCH };
                 match source.ask::<Told>("peerreplication/ours/copy", &question).await {
                     Ok(told) => {
-                        source.take_in(told.known, asked_at, How::Copied);
+                        taken.add(source.take_in(told.known, asked_at, How::Copied));
                         from += STRETCH;
                     }
                     Err(problem) => {
@@ -187,23 +186,27 @@ impl PeerEurekaNodes {
                 tracing::info!(
                     peer = %source.url(), instances = registry.len(), "copied the node's registry"
                 );
+                taken.warn(source.url());
                 return Some(registry.len());
             }
         }
         None
     }
 
-    fn take_over(&self, applications: Applications) -> usize {
+    fn take_over(&self, applications: Applications) -> Taken {
         let registry = &self.wiring().registry;
         let instances = applications.applications.into_iter().flat_map(|app| app.instances);
-        let taken = instances.filter(|info| !info.app.is_empty() && !info.id().is_empty());
+        let named = instances.filter(|info| !info.app.is_empty() && !info.id().is_empty());
+        let mut taken = Taken::default();
+        for info in named {
+            match registry.register(info, Origin::Sync) {
+                Registration::New | Registration::Replaced | Registration::KeptNewer => taken.changed += 1,
+                Registration::Full(full) => taken.leave_out(full),
+                Registration::TooLarge(oversize) => taken.leave_out(oversize),
+                Registration::Cancelled => {}
+            }
+        }
         taken
-            .map(|info| registry.register(info, Origin::Sync))
-            .filter(|outcome| match outcome {
-                Registration::New | Registration::Replaced | Registration::KeptNewer => true,
-                Registration::Full(_) | Registration::TooLarge(_) | Registration::Cancelled => false,
-            })
-            .count()
     }
 }
 

@@ -5,6 +5,7 @@ use super::nodes::Wiring;
 use super::problem::Problem;
 use super::protocol::{Tell, Told, WireState};
 use super::queue::Flags;
+use super::taken::Taken;
 use super::view::PeerState;
 use crate::clock::Tick;
 use crate::registry::{How, Key, KeyState, Merged};
@@ -61,24 +62,26 @@ impl PeerEurekaNode {
         (!overdue).then_some(state)
     }
 
-    /// Merges what the peer knows. Returns how many of it changed something here.
-    pub(super) fn take_in(&self, states: Vec<WireState>, asked_at: Tick, how: How) -> usize {
+    /// Merges what the peer knows.
+    pub(super) fn take_in(&self, states: Vec<WireState>, asked_at: Tick, how: How) -> Taken {
         let Wiring { registry, losses, .. } = self.wiring();
-        let mut changed = 0;
+        let mut taken = Taken::default();
         for state in states {
-            match state.read(asked_at).map(|state| registry.merge(state, how)) {
-                Ok(Merged::Changed) => changed += 1,
-                Ok(Merged::Same | Merged::Known | Merged::NeedsRecord) => {}
-                Ok(refused @ (Merged::TooLarge(_) | Merged::Full(_) | Merged::FromTheFuture(_))) => {
-                    losses.note(asked_at);
-                    tracing::debug!(peer = %self.url(), ?refused, "what the peer knows is not taken");
+            let refused = match state.read(asked_at).map(|state| registry.merge(state, how)) {
+                Ok(Merged::Changed) => {
+                    taken.changed += 1;
+                    continue;
                 }
-                Err(why) => {
-                    losses.note(asked_at);
-                    tracing::debug!(peer = %self.url(), %why, "what the peer knows cannot be read");
-                }
-            }
+                Ok(Merged::Same | Merged::Known | Merged::NeedsRecord) => continue,
+                Ok(Merged::TooLarge(oversize)) => oversize.to_string(),
+                Ok(Merged::Full(full)) => full.to_string(),
+                Ok(Merged::FromTheFuture(stamp)) => stamp.to_string(),
+                Err(why) => why.to_string(),
+            };
+            losses.note(asked_at);
+            tracing::debug!(peer = %self.url(), "what the peer knows is not taken: {refused}");
+            taken.leave_out(refused);
         }
-        changed
+        taken
     }
 }

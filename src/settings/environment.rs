@@ -1,7 +1,7 @@
 //! Environment variables as settings.
 
 use super::known::{Index, Known};
-use super::property::{Origin, Property};
+use super::property::{Origin, Property, run_together};
 
 /// Short names of settings: for the environment, after `EUREKAD_`, and in small letters for the command line.
 pub(crate) const SHORT: [(&str, &str); 3] = [
@@ -9,6 +9,9 @@ pub(crate) const SHORT: [(&str, &str); 3] = [
     ("BIND", "server.address"),
     ("PEERS", "eureka.client.service-url.default-zone"),
 ];
+
+/// Names of metadata are the user's choice, whatever they look like.
+const OWN_METADATA: &str = "eureka.instance.metadata-map";
 
 /// The variable that names the files of settings.
 const CONFIG: &str = "EUREKAD_CONFIG";
@@ -44,7 +47,7 @@ pub(super) fn properties(environment: &[(String, String)], index: &Index) -> Vec
         }
         match index.of_variable(name) {
             Known::Setting(setting) => found(setting.key.to_owned()),
-            Known::Named(family, named) => found(family.key_for(&named)),
+            Known::Named(family, named) => found(family.key_of_variable(&named)),
             // Under a key that means the same.
             Known::Refused(refused) => found(refused.key_of_variable(name)),
             Known::Meaningless(_) => found(name.clone()),
@@ -73,20 +76,25 @@ fn short(variable: &str) -> Option<&'static str> {
 /// What chooses profiles is no setting of the server's, and counts all the same.
 const PROFILES: [&str; 3] = ["SPRING_PROFILES_ACTIVE", "SPRING_PROFILES_INCLUDE", "SPRING_PROFILES_DEFAULT"];
 
-/// Whether a variable is one that Kubernetes or Docker sets for a service called `eureka` or `eurekad`: they would be
-/// taken for a port to listen on.
+/// Whether a variable is one that Kubernetes or Docker sets for a service called `eureka`, `eurekad` or `server`: they would
+/// be taken for a port to listen on.
 fn is_service_link(name: &str, value: &str) -> bool {
+    let address = value.starts_with("tcp://") || value.starts_with("udp://");
+    if address && name.ends_with("PORT") {
+        return true;
+    }
+    if run_together(name).starts_with(&run_together(OWN_METADATA)) {
+        return false;
+    }
     let Some(rest) = ["EUREKAD_", "EUREKA_"].iter().find_map(|prefix| name.strip_prefix(prefix)) else {
         return false;
     };
-    let address = value.starts_with("tcp://") || value.starts_with("udp://");
     rest == "SERVICE_HOST"
         || rest == "SERVICE_PORT"
         || rest.starts_with("SERVICE_PORT_")
         || rest.ends_with("_SERVICE_HOST")
         || rest.contains("_SERVICE_PORT")
         || rest.split_once("PORT_").is_some_and(|(_, port)| port.contains("_TCP") || port.contains("_UDP"))
-        || (rest.ends_with("PORT") && address)
 }
 
 #[cfg(test)]
@@ -108,6 +116,7 @@ mod tests {
             ("EUREKA_SERVER_ENABLESELFPRESERVATION", "false"),
             ("EUREKA_CLIENT_SERVICEURL_DEFAULTZONE", "http://a/"),
             ("EUREKA_CLIENT_SERVICEURL_ZONE_1", "http://b/"),
+            ("EUREKA_INSTANCE_METADATAMAP_MY_SERVICE_HOST", "h"),
             ("eureka.server.disable-delta", "true"),
             ("PATH", "/bin"),
             ("SERVER_NAME", "x"),
@@ -115,7 +124,8 @@ mod tests {
         ];
         let expected = [
             "eureka.client.service-url.default-zone=http://a/",
-            "eureka.client.service-url.ZONE_1=http://b/",
+            "eureka.client.service-url.zone_1=http://b/",
+            "eureka.instance.metadata-map.my.service.host=h",
             "eureka.server.enable-self-preservation=false",
             "eureka.sever.x=1",
             "server.address=127.0.0.1",
@@ -138,6 +148,8 @@ mod tests {
             ("EUREKA_PORT_8761_TCP_PROTO", "tcp"),
             ("EUREKA_SERVER_SERVICE_HOST", "10.0.0.2"),
             ("EUREKA_SERVER_PORT", "tcp://10.0.0.2:8761"),
+            ("SERVER_PORT", "tcp://10.0.0.3:80"),
+            ("MANAGEMENT_SERVER_PORT", "tcp://10.0.0.4:80"),
             ("EUREKA_SERVER_PORT_8761_TCP", "tcp://10.0.0.2:8761"),
         ];
         assert_eq!(flat(&links), [""; 0]);

@@ -10,6 +10,8 @@ pub struct Family {
     pub key: &'static str,
     /// What it is for, in one line.
     pub about: &'static str,
+    /// Whether others are shown the names.
+    shown: bool,
     /// Its keys in Netflix's files.
     netflix: Netflix,
     /// Reads the value into its place. The error says what was expected.
@@ -35,6 +37,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         key: "eureka.client.availability-zones.REGION",
         about: "The zones of a region, separated by commas, the own one first; without any it has defaultZone",
+        shown: false,
         netflix: Netflix::Around("eureka", "availabilityzones"),
         set: |s, region, v| {
             s.peers.zones.zones.set(region, words(v));
@@ -44,6 +47,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         key: "eureka.client.service-url.ZONE",
         about: "The API URLs of one zone's servers; a zone without any has those of default-zone",
+        shown: false,
         netflix: Netflix::Before("eureka.service-url"),
         set: |s, zone, v| {
             s.peers.zones.service_urls.set(zone, peers(v)?);
@@ -53,6 +57,7 @@ pub static FAMILIES: &[Family] = &[
     Family {
         key: "eureka.instance.metadata-map.NAME",
         about: "Metadata that this server registers of itself",
+        shown: true,
         netflix: Netflix::Before("eureka.metadata"),
         set: |s, name, v| {
             s.instance.metadata.set(name, v.to_owned());
@@ -69,6 +74,12 @@ impl Family {
 
     /// The name in `key`, if it is one of this family's.
     pub(super) fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
+        // `metadata-map[a.b]`, and `metadata-map: {"[a.b]": …}` of a YAML file.
+        let in_brackets = |prefix: &str| {
+            let (before, name) = key.strip_suffix(']')?.split_once('[')?;
+            let before = before.strip_suffix('.').unwrap_or(before);
+            (relaxed(before) == relaxed(prefix) && !name.is_empty()).then_some(name)
+        };
         let at_end = |prefix: &str| {
             let (before, name) =
                 key.match_indices('.').nth(prefix.matches('.').count()).map(|(at, _)| key.split_at(at))?;
@@ -80,7 +91,7 @@ impl Family {
             let (name, last) = rest.rsplit_once('.')?;
             (relaxed(first) == prefix && relaxed(last) == suffix && !name.is_empty()).then_some(name)
         };
-        at_end(self.prefix()).or_else(|| match self.netflix {
+        in_brackets(self.prefix()).or_else(|| at_end(self.prefix())).or_else(|| match self.netflix {
             Netflix::Before(prefix) => at_end(prefix),
             Netflix::Around(prefix, suffix) => in_the_middle(prefix, suffix),
         })
@@ -102,6 +113,15 @@ impl Family {
             None
         })?;
         variable.get(end..)?.strip_prefix('_').filter(|name| !name.is_empty())
+    }
+
+    /// The key of one whose name stands at the end of an environment variable.
+    ///
+    /// **Compat:** Spring binds such names in small letters, and `_` as a dot. Zones are found in any spelling; only of
+    /// metadata does it matter, whose names are shown to others.
+    pub(super) fn key_of_variable(&self, name: &str) -> String {
+        let name = if name.chars().any(char::is_lowercase) { name.to_owned() } else { name.to_lowercase() };
+        self.key_for(&if self.shown { name.replace('_', ".") } else { name })
     }
 
     /// The key of one of the family.

@@ -49,7 +49,7 @@ const AMAZON: &str = "Amazon's addresses and scaling groups are not looked at";
 const THREADS: &str = "threads and connections to peers are not counted here";
 
 /// Keys that stand in configurations of Java servers and mean nothing here.
-pub(super) const MEANINGLESS: [Meaningless; 9] = [
+pub(super) const MEANINGLESS: [Meaningless; 10] = [
     Meaningless {
         prefix: "eureka.client",
         names: &[
@@ -226,7 +226,6 @@ pub(super) const MEANINGLESS: [Meaningless; 9] = [
         names: &[
             "port",
             "port.enabled",
-            "vip-address",
             "service-url-poll-interval-ms",
             "decoder-name",
             "encoder-name",
@@ -241,6 +240,11 @@ pub(super) const MEANINGLESS: [Meaningless; 9] = [
         ],
         why: "it is for the client inside a Java server; the port to listen on is server.port",
     },
+    Meaningless {
+        prefix: "eureka",
+        names: &["vip-address", "secure-vip-address"],
+        why: "the VIP address that this server registers of itself is its name, spring.application.name",
+    },
 ];
 
 /// The reason why a key changes nothing, if it is a known one of that kind.
@@ -252,7 +256,24 @@ pub(super) fn meaningless(key: &str) -> Option<&'static str> {
 }
 
 /// What keys of one kind begin with, relaxed, and why they change nothing.
-const KINDS: [(&str, &str); 4] = [
+const KINDS: [(&str, &str); 21] = [
+    ("eureka.secureport", "this server does not listen for TLS; server.port is the port it listens on"),
+    ("info.", "what /actuator/info says is the version"),
+    ("server.compression", "answers are compressed for whoever asks for it"),
+    ("server.error", "errors are answered as Eureka's clients expect them"),
+    ("server.forwardheadersstrategy", "no answer depends on the name or the scheme that a client used"),
+    ("server.http2", "HTTP/1.1 is spoken, as Eureka's clients do"),
+    ("server.jetty", "there is no Jetty; what a client may take is said by eurekad.limits.*"),
+    ("server.maxhttpheadersize", "the size of headers is bounded by eurekad.limits.header-bytes"),
+    ("server.maxhttprequestheadersize", "the size of headers is bounded by eurekad.limits.header-bytes"),
+    ("server.netty", "there is no Netty; what a client may take is said by eurekad.limits.*"),
+    ("server.shutdown", "a stop is always graceful; how long its parts take is said by eurekad.stop.*"),
+    ("server.tomcat", "there is no Tomcat; what a client may take is said by eurekad.limits.*"),
+    ("server.undertow", "there is no Undertow; what a client may take is said by eurekad.limits.*"),
+    ("spring.cloud.", "nothing of Spring Cloud runs here besides what a Eureka server is"),
+    ("spring.jmx", "there is no JMX: figures are at /metrics"),
+    ("spring.lifecycle", "how long the parts of a stop take is said by eurekad.stop.*"),
+    ("spring.main", "there is no Spring to be told how to start"),
     ("logging.", "what is logged is for eurekad.log.filter to say, and it goes to standard error"),
     ("management.endpoint", "health, info and prometheus are always there, below /actuator"),
     ("management.server.basepath", "health, info and prometheus are always there, below /actuator"),

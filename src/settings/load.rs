@@ -361,7 +361,7 @@ mod tests {
             spring.jackson.x: 1\nserver.prt: 1\nserver.tomcat.threads.max: 20\nspring.main.banner-mode: 'off'\n";
         let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
         let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 3, "{said:#?}");
+        assert_eq!(said.len(), 5, "{said:#?}");
         assert_eq!(
             said[0],
             "application.yml:1: eureka.server.enable-self-preservaton: no such setting, it changes nothing; \
@@ -369,6 +369,8 @@ mod tests {
         );
         assert!(said[1].starts_with("application.yml:2: eureka.client.fetch-registry: changes nothing here"));
         assert!(said[2].ends_with("did you mean server.port?"), "{}", said[2]);
+        assert!(said[3].contains("there is no Tomcat"), "{}", said[3]);
+        assert!(said[4].contains("there is no Spring"), "{}", said[4]);
         let loaded = Folder::with(&[]).load(&[("EUREKAD_BIN", "/usr/bin/eurekad")], &[]).unwrap();
         let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
         assert_eq!(said, ["EUREKAD_BIN: no such setting, it changes nothing"]);
@@ -439,7 +441,7 @@ mod tests {
         );
         let shown = shown.unwrap();
         assert_eq!(shown.settings.instance.metadata.get("x").map(String::as_str), Some("hidden"));
-        assert!(!super::super::listing(&shown).contains("hidden"));
+        assert!(!super::super::listing(&shown, super::super::Listed::All).contains("hidden"));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use peer_url::{InvalidUrl, PeerSource, PeerUrl};
 pub use problem::{Invalid, Note, Problem};
 pub use property::{Origin, Place};
 pub use secret::Secret;
-pub use show::{listing, reference};
+pub use show::{Listed, listing, reference};
 pub use table::{SETTINGS, Setting};
 pub(crate) use zones::in_order_of_preference;
 pub use zones::{TxtRecords, ZoneSettings};

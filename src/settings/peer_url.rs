@@ -31,6 +31,9 @@ pub enum InvalidUrl {
     /// TLS between nodes is not part of this version.
     #[error("https is not part of this version; use http://")]
     Tls,
+    /// Several, with something else than a comma between them.
+    #[error("this looks like several URLs in one")]
+    Several,
 }
 
 impl PeerUrl {
@@ -129,6 +132,10 @@ impl FromStr for PeerUrl {
             Some((user_info, place)) => (Some(user_info), place),
             None => (None, rest),
         };
+        // A path may have both, and no Eureka server's has: they are what stands between two URLs.
+        if place.contains([';', '|']) || place.contains("://") {
+            return Err(InvalidUrl::Several);
+        }
         let base = format!("{SCHEME}{}/", place.trim_end_matches('/'));
         let uri: Uri = base.parse().map_err(|_| InvalidUrl::Form)?;
         let authority = uri.authority().ok_or(InvalidUrl::Form)?.as_str();
@@ -237,5 +244,8 @@ mod tests {
             assert!(format!("http://{place}/").parse::<PeerUrl>().is_err(), "{place:?}");
         }
         assert_eq!("https://h/eureka/".parse::<PeerUrl>(), Err(InvalidUrl::Tls));
+        for several in ["http://a/eureka/;http://b/eureka/", "http://a/|http://b/", "http://a/http://b/"] {
+            assert_eq!(several.parse::<PeerUrl>(), Err(InvalidUrl::Several), "{several}");
+        }
     }
 }

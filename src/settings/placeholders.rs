@@ -9,6 +9,9 @@ pub(super) enum Unresolved {
     /// Nothing has this name.
     #[error("nothing is called {0}; set it, or write ${{{0}:DEFAULT}}")]
     Unknown(String),
+    /// Spring makes a new value up each time.
+    #[error("{0} would be another value at each start, which no setting here needs; write one")]
+    Random(String),
     /// They lead to each other.
     #[error("its placeholders lead in a circle, or are nested too deeply")]
     Circle,
@@ -83,6 +86,9 @@ impl Replacing<'_> {
         let name = self.text(name, depth)?;
         match ((self.value_of)(name.trim()), default) {
             (Some(value), _) => self.text(&value, depth),
+            (None, _) if name.trim().starts_with("random.") => {
+                Err(Unresolved::Random(name.trim().to_owned()))
+            }
             (None, Some(default)) => self.text(default, depth),
             (None, None) => Err(Unresolved::Unknown(name.trim().to_owned())),
         }

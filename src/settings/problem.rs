@@ -14,6 +14,13 @@ pub struct Invalid {
     pub notes: Vec<Note>,
 }
 
+impl Invalid {
+    /// Whether a list of all settings may help.
+    pub fn concerns_settings(&self) -> bool {
+        !self.problems.iter().all(|problem| matches!(problem, Problem::File(_)))
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problems = self.problems.iter().map(ToString::to_string);

@@ -3,10 +3,20 @@
 use std::fmt::Write;
 
 use super::java::{FORMER, NETFLIX};
+use super::property::Origin;
 use super::{FAMILIES, Loaded, SETTINGS};
 
-/// Every setting's value and where it was set, as lines; secrets are not shown.
-pub fn listing(loaded: &Loaded) -> String {
+/// Which settings are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// All of them.
+    All,
+    /// Those that somebody has set.
+    Set,
+}
+
+/// Settings' values and where they were set, as lines; secrets are not shown.
+pub fn listing(loaded: &Loaded, listed: Listed) -> String {
     let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
     let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
     let mut out = format!("# profiles: {}; files: {files}\n", loaded.profiles.join(", "));
@@ -17,6 +27,9 @@ pub fn listing(loaded: &Loaded) -> String {
     let lines: Vec<(String, String)> = loaded
         .effective
         .iter()
+        .filter(|effective| {
+            listed == Listed::All || !matches!(effective.origin, Origin::Default | Origin::System)
+        })
         .map(|effective| (format!("{} = {}", effective.key, effective.value), effective.origin.to_string()))
         .collect();
     let width =
@@ -77,7 +90,8 @@ pub fn reference() -> String {
 const INTRODUCTION: &str = "\
 # Settings
 
-`eurekad settings --reference` prints this page; `eurekad settings` prints what every setting is and where it was set.
+`eurekad settings --reference` prints this page; `eurekad settings` prints what every setting is and where it was set, and
+`eurekad settings --set` only those that somebody has set.
 
 Of two sources the stronger counts: the command line (`--key=value`), `SPRING_APPLICATION_JSON`, the environment, files of
 a profile (`application-PROFILE.yml`), files. Files are `application.yml`, `.yaml` or `.properties` and `eurekad.yml`,
@@ -116,7 +130,17 @@ mod tests {
             "--eureka.client.fetch-registry=false",
         ];
         let (arguments, _) = split_arguments(arguments.iter().map(|a| (*a).to_owned()));
-        let text = listing(&load(&Sources::arguments(&arguments)).unwrap());
+        let loaded = load(&Sources::arguments(&arguments)).unwrap();
+        let set: Vec<String> = listing(&loaded, Listed::Set)
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
+            .collect();
+        let expected =
+            ["server.port", "spring.security.user.password", "eureka.client.service-url.default-zone"];
+        assert_eq!(set.len(), 3, "{set:?}");
+        assert!(expected.iter().all(|key| set.iter().any(|one| one == key)), "{set:?}");
+        let text = listing(&loaded, Listed::All);
         assert!(
             text.lines().any(|l| l.starts_with("server.port = 9000 ") && l.ends_with("# --server.port")),
             "{text}"

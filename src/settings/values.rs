@@ -162,10 +162,13 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 pub(super) fn peers(text: &str) -> Result<Vec<PeerSource>, String> {
-    words(text)
-        .iter()
-        .map(|url| url.parse().map_err(|e| format!("{e}, several separated by commas")))
-        .collect()
+    let urls = words(text);
+    let which =
+        |n: usize| if urls.len() > 1 { format!("URL {} of {}: ", n + 1, urls.len()) } else { String::new() };
+    let read = |(n, url): (usize, &String)| {
+        url.parse().map_err(|e| format!("{}{e}; several are separated by commas", which(n)))
+    };
+    urls.iter().enumerate().map(read).collect()
 }
 
 #[cfg(test)]
@@ -193,6 +196,10 @@ mod tests {
             .collect();
         assert_eq!(urls, ["http://a:8761/eureka/", "http://b/eureka/"]);
         assert!(!peers("ftp://u:secret@a/").unwrap_err().contains("secret"));
+        let second = peers("http://a/eureka/,b:8761").unwrap_err();
+        assert!(second.starts_with("URL 2 of 2: expected a URL such as"), "{second}");
+        let several = peers("http://a/;http://b/").unwrap_err();
+        assert_eq!(several, "this looks like several URLs in one; several are separated by commas");
     }
 
     #[test]

@@ -107,7 +107,8 @@ fn a_secured_server_with_zones_means_the_same() {
         ["http://10.1.2.3:9000/registry/eureka/", "http://10.1.2.4:9000/registry/eureka/"]
     );
     let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
-    assert!(said.len() == 2 && said.iter().all(|note| note.contains("eurekad.log.filter")), "{said:?}");
+    assert!(said.len() == 3 && said[0].contains("server.forward-headers-strategy"), "{said:?}");
+    assert!(said[1..].iter().all(|note| note.contains("eurekad.log.filter")), "{said:?}");
     let url = |host: &str| format!("http://reg:p%40ss%3Aw%2F%C3%B6%25!@{host}:9000/registry/eureka/");
     let alone = from_environment(&[
         ("SERVER_PORT", "9000"),

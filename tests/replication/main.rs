@@ -22,6 +22,7 @@ mod net;
 mod outbound;
 mod relay;
 mod repair;
+mod said;
 mod senders;
 mod slow_peers;
 mod stamps;

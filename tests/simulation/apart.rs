@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::sleep;
 
-use crate::calls::{Calls, run};
+use crate::calls::{Calls, calm, run};
 use crate::invariants::Broken;
 
 const NAME: &str = "what was said while nodes were apart is known soon after";
@@ -62,5 +62,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn what_was_said_while_nodes_were_apart_is_known_everywhere_seconds_after() {
-    run(SEEDS, &history);
+    run(SEEDS, calm, &history);
 }

@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::sleep;
 
-use crate::calls::{Calls, run};
+use crate::calls::{Calls, calm, run};
 use crate::invariants::Broken;
 
 const NAME: &str = "two calls at one instant hide each other from no node";
@@ -35,5 +35,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn two_calls_for_one_instance_at_one_instant_are_both_known_everywhere() {
-    run(SEEDS, &history);
+    run(SEEDS, calm, &history);
 }

@@ -1,4 +1,4 @@
-//! Single calls, for histories that are about few of them: no client beats there, and nobody repairs.
+//! Single calls, for histories that are about few of them: no client beats there.
 
 use axum::http::{Method, Request};
 use bytes::Bytes;
@@ -12,12 +12,16 @@ use crate::world::{EPOCH, Plan, World};
 
 /// A calm cluster of three, of leases that live longer than the history. Neither a heartbeat, a comparison nor the end of
 /// a lease makes good what a call has left wrong.
-fn plan(seed: u64) -> Plan {
+pub(crate) fn calm(seed: u64) -> Plan {
     Plan { repair: false, balanced: false, clients: 0, times: Times::USUAL, java: false, ..Plan::of(seed) }
 }
 
-/// Runs one such history for each seed.
-pub(crate) fn run(seeds: u64, history: &impl AsyncFn(&Calls, u64) -> Result<(), Broken>) {
+/// Runs one history for each seed, in the cluster that is planned for it.
+pub(crate) fn run(
+    seeds: u64,
+    plan: fn(u64) -> Plan,
+    history: &impl AsyncFn(&Calls, u64) -> Result<(), Broken>,
+) {
     for seed in 0..seeds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {

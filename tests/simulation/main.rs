@@ -19,6 +19,7 @@ mod java;
 mod java_tests;
 mod net;
 mod nodes;
+mod on_its_way;
 mod rules;
 mod silence;
 mod told_once;

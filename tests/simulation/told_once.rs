@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::sleep;
 
-use crate::calls::{Calls, run};
+use crate::calls::{Calls, calm, run};
 use crate::invariants::Broken;
 
 const NAME: &str = "a change is told once to each node";
@@ -32,5 +32,5 @@ async fn history(calls: &Calls, seed: u64) -> Result<(), Broken> {
 
 #[test]
 fn a_registration_is_told_once_to_each_other_node() {
-    run(SEEDS, &history);
+    run(SEEDS, calm, &history);
 }

@@ -38,4 +38,18 @@ pub(super) fn measure(metrics: &Metrics, api: &Api, figures: &mut Figures) {
         "How often a limit was reached, by the setting that moves it",
         rows.map(|(limit, count)| ([("limit", limit.to_owned())], count)),
     );
+    let settings = &api.settings;
+    let bounds = [
+        ("eurekad.limits.instances", settings.registry.max_instances),
+        ("eurekad.limits.applications", settings.registry.max_applications),
+        ("eurekad.limits.changes", settings.registry.max_changes),
+        ("eurekad.limits.connections", settings.http.max_connections),
+        ("eurekad.limits.bytes-in-flight", settings.http.max_bytes_in_flight),
+        ("eurekad.limits.replication-queue", settings.peers.queue_capacity),
+    ];
+    figures.gauges(
+        "limit",
+        "Where the limit is, of what another figure says how much there is",
+        bounds.map(|(limit, bound)| ([("limit", limit.to_owned())], bound as u64)),
+    );
 }
