@@ -69,11 +69,11 @@ enum Command {
 /// Runs the program and returns its exit code: 0 after an orderly stop, 1 after a failure, 2 for a bad command line or
 /// settings that cannot be used.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Result<Vec<String>, OsString> = arguments.into_iter().map(OsString::into_string).collect();
+    let arguments: Result<Vec<String>, String> = arguments.into_iter().enumerate().map(text).collect();
     let arguments = match arguments {
         Ok(arguments) => arguments,
-        Err(argument) => {
-            say(&format!("eurekad: the argument {argument:?} is not UTF-8"));
+        Err(which) => {
+            say(&format!("eurekad: {which} is not UTF-8"));
             return ExitCode::from(USAGE);
         }
     };
@@ -129,6 +129,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An argument as text, or which one is none: without its value, which may be a password.
+fn text((position, argument): (usize, OsString)) -> Result<String, String> {
+    argument.into_string().map_err(|garbled| {
+        let shown = garbled.to_string_lossy();
+        match shown.split_once('=') {
+            Some((key, _)) if key.starts_with("--") => format!("the value of {key:?}"),
+            _ => format!("argument {position}"),
+        }
+    })
 }
 
 /// Why a command did not do what it should.

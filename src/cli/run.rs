@@ -60,11 +60,16 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
             dropped_lines: logging.dropped_lines(),
         };
         let node = Node::new(settings, env, address.port());
-        if let Err(wrong) = node.check_peers_file().await {
-            anyhow::bail!("{wrong}");
-        }
         signals.stop(&node);
         let stop = node.stopper();
+        // A file system may hang, and so would the check; a start can be ended all the same.
+        tokio::select! {
+            checked = node.check_peers_file() => checked.map_err(anyhow::Error::msg)?,
+            () = stop.cancelled() => {
+                tracing::info!("stopped before it began");
+                return Ok(());
+            }
+        }
         if has_peers {
             let version = env!("CARGO_PKG_VERSION");
             tracing::info!(version, %address, "listening, to open once the peers' registry is copied");

@@ -319,9 +319,17 @@ impl PeerEurekaNodes {
     /// Waits until every peer that answers has taken what it has to be told.
     pub async fn flush(&self) {
         self.feed_once();
-        while self.distinct().iter().any(|node| node.answers() && node.view().queued > 0) {
+        while self.to_be_told().iter().any(|node| node.answers() && node.view().queued > 0) {
             tokio::time::sleep(FLUSH_LOOK).await;
         }
+    }
+
+    /// The peers, and those that have left the list with something still to hear.
+    fn to_be_told(&self) -> Vec<Arc<PeerEurekaNode>> {
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
+        let left: Vec<_> = members.left.iter().map(|(node, _)| Arc::clone(node)).collect();
+        drop(members);
+        self.distinct().into_iter().chain(left).collect()
     }
 
     /// The peers that have not heard all, with how many instances that is about, for a person.
@@ -331,7 +339,7 @@ impl PeerEurekaNodes {
             let why = node.says_why_not().unwrap_or_else(|| format!("{} answers", node.url()));
             (queued > 0).then(|| format!("{why} (news of {queued} instances)"))
         };
-        self.distinct().into_iter().filter_map(told).collect()
+        self.to_be_told().into_iter().filter_map(told).collect()
     }
 
     /// The keys whose local state changed since the last call. If the change log

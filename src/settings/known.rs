@@ -70,7 +70,22 @@ impl Index {
     }
 
     /// The meaning of a dotted key.
+    ///
+    /// **Compat:** Spring's `prefix[name]` is `prefix.name`, whatever characters the name has.
     pub(super) fn of<'k>(&self, key: &'k str) -> Known<'k> {
+        if let Some(plain) = without_brackets(key) {
+            return match self.of_plain(&plain) {
+                Known::Named(family, name) => Known::Named(family, Cow::Owned(name.into_owned())),
+                Known::Setting(setting) => Known::Setting(setting),
+                Known::Refused(refused) => Known::Refused(refused),
+                Known::Meaningless(why) => Known::Meaningless(why),
+                Known::Unknown => Known::Unknown,
+            };
+        }
+        self.of_plain(key)
+    }
+
+    fn of_plain<'k>(&self, key: &'k str) -> Known<'k> {
         if let Some(setting) = self.keys.get(&relaxed(key)) {
             return Known::Setting(setting);
         }
@@ -104,6 +119,14 @@ impl Index {
             None => Known::Unknown,
         }
     }
+}
+
+/// `prefix.name` of `prefix[name]` and of `prefix.[name]`, which is how a YAML file flattens. A number counts the elements of
+/// a list.
+fn without_brackets(key: &str) -> Option<String> {
+    let (prefix, name) = key.strip_suffix(']')?.split_once('[')?;
+    let plain = !name.is_empty() && !name.contains(['[', ']']) && !name.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| format!("{}.{name}", prefix.strip_suffix('.').unwrap_or(prefix)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::files::{Document, Places, parse};
 use super::known::Index;
 use super::placeholders::replaced;
 use super::profiles::{Activation, DEFAULT, Profiles, active};
-use super::property::{Origin, Property, relaxed};
+use super::property::{Origin, Place, Property, joined, relaxed};
 use super::resolve::resolve;
 use super::values::words;
 use super::{Invalid, Note, Problem, Settings};
@@ -21,6 +21,8 @@ pub struct Sources<'a> {
     pub arguments: &'a [Argument],
     /// Environment variables.
     pub environment: Vec<(String, String)>,
+    /// The names of those whose values are no UTF-8.
+    pub garbled: Vec<String>,
     /// Files.
     pub files: Places,
 }
@@ -28,7 +30,7 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// The command line alone.
     pub(super) fn arguments(arguments: &'a [Argument]) -> Self {
-        Self { arguments, environment: Vec::new(), files: Places::none() }
+        Self { arguments, environment: Vec::new(), garbled: Vec::new(), files: Places::none() }
     }
 }
 
@@ -71,6 +73,14 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
 
     let mut strong = Vec::new();
     strong.extend(environment::properties(&sources.environment, &index));
+    // Not left out: a server whose password cannot be read would be open to everybody.
+    for name in &sources.garbled {
+        let whole = [INLINE, environment::CONFIG].contains(&name.as_str());
+        if whole || !environment::properties(&[(name.clone(), String::new())], &index).is_empty() {
+            let origin = Origin::Environment(name.as_str().into());
+            problems.push(Problem::NotText { place: Place { key: name.clone(), origin } });
+        }
+    }
     if let Some((name, json)) = sources.environment.iter().find(|(name, _)| name == INLINE) {
         match parse(json, &PathBuf::from(format!("{name}.json"))) {
             Ok(documents) => strong.extend(
@@ -82,12 +92,14 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
             Err(e) => problems.push(e.into()),
         }
     }
+    let mut said = Vec::new();
     for argument in sources.arguments {
         match argument.property() {
-            Ok(property) => strong.push(property),
+            Ok(property) => said.push(property),
             Err(problem) => problems.push(problem),
         }
     }
+    strong.extend(joined(said));
 
     let mut files = sources.files.files(None);
     let mut weak = read(&sources.files, &files, &mut problems);
@@ -211,6 +223,7 @@ mod tests {
             load(&Sources {
                 arguments: &arguments,
                 environment: environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+                garbled: Vec::new(),
                 files: Places { directory: self.0.path().to_owned(), named: Vec::new() },
             })
         }
@@ -346,6 +359,38 @@ mod tests {
         assert_eq!(said.len(), 6);
         let broken = Folder::with(&[("application.yml", "a: [\n")]).load(&[], &[]).unwrap_err();
         assert!(matches!(broken.problems[..], [Problem::File(_)]));
+    }
+
+    #[test]
+    fn a_setting_in_the_environment_that_is_no_text_stops_the_start_and_others_do_not() {
+        let garbled =
+            ["SPRING_SECURITY_USER_PASSWORD", "SPRING_APPLICATION_JSON", "LS_COLORS"].map(str::to_owned);
+        let sources = Sources { garbled: garbled.to_vec(), ..Sources::arguments(&[]) };
+        let said: Vec<String> =
+            load(&sources).unwrap_err().problems.iter().map(ToString::to_string).collect();
+        let expected = [
+            "SPRING_SECURITY_USER_PASSWORD: the value is not UTF-8; write it in UTF-8",
+            "SPRING_APPLICATION_JSON: the value is not UTF-8; write it in UTF-8",
+        ];
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_name_in_brackets_is_the_same_as_behind_a_dot() {
+        let text =
+            "eureka.instance.metadata-map:\n  '[a.b]': x\n  plain: y\neureka.instance.metadata-map[c-d]: z\n";
+        let arguments = [
+            "--eureka.client.serviceUrl[defaultZone]=http://a/",
+            "--eureka.server.rate-limiter-privileged-clients[0]=one",
+            "--eureka.server.rate-limiter-privileged-clients[1]=two",
+        ];
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &arguments).unwrap();
+        let value = |key: &str| loaded.effective.iter().find(|e| e.key == key).map(|e| e.value.as_str());
+        assert_eq!(value("eureka.instance.metadata-map.a.b"), Some("x"));
+        assert_eq!(value("eureka.instance.metadata-map.plain"), Some("y"));
+        assert_eq!(value("eureka.instance.metadata-map.c-d"), Some("z"));
+        assert_eq!(value("eureka.client.service-url.default-zone"), Some("http://a/"));
+        assert_eq!(value("eureka.server.rate-limiter-privileged-clients"), Some("one,two"));
     }
 
     #[test]

@@ -85,6 +85,12 @@ pub enum Problem {
         /// What was given.
         place: Place,
     },
+    /// A value that is no text.
+    #[error("{place}: the value is not UTF-8; write it in UTF-8")]
+    NotText {
+        /// What was given.
+        place: Place,
+    },
     /// A file that cannot be read or understood.
     #[error("{0}")]
     File(#[from] Unreadable),

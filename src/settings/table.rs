@@ -107,7 +107,8 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.peers.contact_interval => interval_ms(v)?;
     "eurekad.repair.interval-ms" = "60000", "How often the registry is compared with each other eurekad's; 0: never",
         |s, v| s.peers.compare_interval => millis(v)?;
-    "eurekad.boot.sync-timeout-ms" = "30000", "How long a start waits for a peer to copy the registry from",
+    "eurekad.boot.sync-timeout-ms" = "30000",
+        "How long a start waits for a peer to copy the registry from; a copy that has begun goes on as long as peers answer",
         |s, v| s.peers.sync_timeout => millis(v)?;
     "eureka.server.enable-self-preservation" = "true", "Stop evicting when too few renewals come in",
         |s, v| s.registry.self_preservation => boolean(v)?;
