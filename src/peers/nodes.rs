@@ -145,6 +145,8 @@ impl PeerEurekaNodes {
             if let Some(at) = left.iter().position(|(node, _)| *node.url() == url) {
                 let node = left.remove(at).0;
                 node.leave(false);
+                // It has its name back, as after a cut: what waits for it need not wait for the end of a pause.
+                node.try_again();
                 still.push(node);
             } else {
                 let node = Arc::new(PeerEurekaNode::new(url, self.wiring.clone()));

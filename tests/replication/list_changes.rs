@@ -94,3 +94,23 @@ async fn a_peer_that_was_out_of_the_list_for_long_is_a_new_one_when_it_is_back()
     let told = net.items(A, "java:1").split_off(items);
     assert_eq!(told, ["Heartbeat renewed"], "what clients renew here, and nothing of what waited");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_is_back_in_the_list_is_told_at_once_what_waits_however_long_it_was_silent() {
+    let net = Net::default();
+    let url = "http://java:1/eureka/";
+    // Pauses after failures differ by chance. One of them would be over in time now and then, five are not.
+    for round in 0..5 {
+        let a = told_by_file(&net, "peers-back", url).await;
+        net.cut(A, "java:1");
+        a.register(&format!("waits-{round}"), 1000, "UP").await;
+        file("peers-back", "");
+        pass_ms(120_000).await;
+        net.heal();
+        file("peers-back", url);
+        // The file is read every five seconds, and no pause ends within its first second.
+        pass_ms(7_000).await;
+        let told = net.items(A, "java:1");
+        assert!(told.contains(&format!("Register waits-{round}")), "round {round}: {told:?}");
+    }
+}
