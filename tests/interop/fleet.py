@@ -9,7 +9,6 @@ are watched all the while. After each step a service dies, which they may see fo
 kinds are there every kind of change is made at one and looked for at the other. Ends with `N passed, N failed`; exits 1
 if a check failed.
 """
-import os
 import signal
 import subprocess
 import sys

@@ -5,7 +5,8 @@
     tests/interop/pairs.py [BINARY]           # $EUREKAD_BIN or target/ci/eurekad by default
 
 For each pair every kind of change is made at one side and looked for at the other, both ways; then one side is
-restarted and must have the other's registry. Last, a peer whose URL holds a password. Ends with `N passed, N failed`; exits 1 if a check failed.
+restarted and must have the other's registry. Last, a peer whose URL holds a password. Ends with `N passed, N failed`;
+exits 1 if a check failed.
 """
 import base64
 import json

@@ -23,8 +23,9 @@ def binary(given: Optional[str] = None) -> str:
 
 
 def free_port(*hosts: str) -> int:
-    """Free at each of these addresses, by default at HOST. Below the ports that the system gives to outgoing connections: a client that keeps trying
-    to connect while the server is down could otherwise be given, and so take, the server's port."""
+    """Free at each of these addresses, by default at HOST. Below the ports that the system gives to outgoing
+    connections: a client that keeps trying to connect while the server is down could otherwise be given, and so take,
+    the server's port."""
     while True:
         port = random.randrange(20000, 30000)
         if all(_is_free(host, port) for host in hosts or (HOST,)):

@@ -1,6 +1,7 @@
-"""What cluster/kubernetes comes to, held against the schemas of Kubernetes and against the program; the unit of systemd.
+"""What cluster/kubernetes comes to, held against the schemas of Kubernetes and the program; the unit of systemd.
 
-Case: P110, as far as files can tell: the name that nodes find each other by is the headless service's, which has every node.
+Case: P110, as far as files can tell: the name that nodes find each other by is the headless service's, which publishes
+those that are not ready too.
 
 Ends with `N passed, N failed`; exits 1 if a check failed. Started by `run`.
 """
@@ -104,7 +105,8 @@ def container_of(stateful_set: dict) -> dict:
 def check_program(folder: str, documents: list[dict], program: str) -> None:
     """That the program knows what it is told, answers what it is asked, and stops in the time it has."""
     stateful_set = one(documents, "StatefulSet")
-    pod, container, env = stateful_set["spec"]["template"]["spec"], container_of(stateful_set), environment(stateful_set)
+    pod, container = stateful_set["spec"]["template"]["spec"], container_of(stateful_set)
+    env = environment(stateful_set)
     empty = tempfile.mkdtemp(prefix="eurekad-manifests-")  # no file of settings
     told = subprocess.run([program, "settings"], env=env, cwd=empty, capture_output=True, text=True, check=False)
     check(f"{folder}: the program takes the environment without a word",
@@ -112,7 +114,8 @@ def check_program(folder: str, documents: list[dict], program: str) -> None:
     settings = dict(re.findall(r"^(\S+) = (\S*)", told.stdout, re.MULTILINE))
     for name, value in env.items():
         if name.startswith("EUREKA"):
-            check(f"{folder}: {name} is a setting", re.search(rf" = {re.escape(value)} .*{name}", told.stdout) is not None)
+            line = re.search(rf" = {re.escape(value)} .*{name}", told.stdout)
+            check(f"{folder}: {name} is a setting", line is not None)
     stop = sum(int(settings[f"eurekad.stop.{part}-ms"]) for part in ("grace", "drain", "flush")) / 1000
     check(f"{folder}: {pod['terminationGracePeriodSeconds']} s are enough for a stop of {stop:.0f} s",
           pod["terminationGracePeriodSeconds"] > stop)
@@ -124,6 +127,7 @@ def check_program(folder: str, documents: list[dict], program: str) -> None:
     nodes = one(documents, "Service", lambda d: d["spec"].get("clusterIP") == "None")
     check(f"{folder}: the peers' name is the headless service's",
           name == nodes["metadata"]["name"] == stateful_set["spec"]["serviceName"])
+    check(f"{folder}: that service has the nodes that are not ready too", nodes["spec"]["publishNotReadyAddresses"])
     port = server.free_port()
     with open(os.path.join(empty, "log"), "wb") as log:
         node = server.start(program, port, log)
