@@ -15,6 +15,7 @@ use given::Given;
 use crate::settings::{
     Argument, FAMILIES, Invalid, Listed, Loaded, SETTINGS, listing, load, reference, split_arguments,
 };
+use crate::version::BUILT;
 
 /// Exit code of a command line that cannot be used.
 const USAGE: u8 = 2;
@@ -26,7 +27,6 @@ const USAGE: u8 = 2;
 #[derive(Debug, Parser)]
 #[command(
     name = "eurekad",
-    version,
     args_override_self = true,
     args_conflicts_with_subcommands = true,
     override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]\n       \
@@ -78,8 +78,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let (dotted, others) = split_arguments(arguments);
-    let command =
-        Arguments::command().after_long_help(settings_help()).after_help("--help lists all settings");
+    let command = Arguments::command()
+        .version(BUILT.as_str())
+        .after_long_help(settings_help())
+        .after_help("--help lists all settings");
     let parsed = command.try_get_matches_from(others).and_then(|m| Arguments::from_arg_matches(&m));
     let done = match parsed {
         Ok(Arguments { given, command: None }) => with_settings(&given, dotted, run::run),

@@ -13,6 +13,7 @@ use crate::node::{Env, Node};
 use crate::peers::{HttpTransport, SystemResolver};
 use crate::settings::{Loaded, Note, Settings};
 use crate::telemetry::start_logging;
+use crate::version::BUILT;
 
 /// Runs a node with such settings.
 ///
@@ -78,7 +79,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
             tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }
             let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
             tracing::info!(
-                version = env!("CARGO_PKG_VERSION"),
+                version = BUILT.as_str(),
                 %address,
                 node = %node.id(),
                 profiles = profiles.join(","),

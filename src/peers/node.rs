@@ -85,6 +85,8 @@ pub(super) struct Inner {
     /// When it was last compared with.
     pub(super) compared_at: Option<Tick>,
     pub(super) last_success: Option<i64>,
+    /// When it last answered.
+    pub(super) answered_at: Option<Tick>,
     pub(super) last_error: Option<String>,
     pub(super) round_trip: Option<Duration>,
     pub(super) refused: u64,
@@ -127,6 +129,7 @@ impl PeerEurekaNode {
             lost_at: None,
             compared_at: None,
             last_success: None,
+            answered_at: None,
             last_error: None,
             round_trip: None,
             refused: 0,
@@ -278,6 +281,13 @@ impl PeerEurekaNode {
         }
     }
 
+    /// Whether it has not been heard for as long as a peer may be that has nothing to be told.
+    fn is_silent(&self) -> bool {
+        let (inner, now) = (self.inner(), self.wiring.clock.tick());
+        !inner.leaving
+            && inner.answered_at.is_none_or(|at| now.since(at) >= self.wiring.settings.contact_interval)
+    }
+
     /// Ends a wait after a failure, if one is going on.
     pub(super) fn try_again(&self) {
         self.retry.notify_waiters();
@@ -322,6 +332,11 @@ impl PeerEurekaNode {
             Ok(None) => {
                 // A queue of nothing but evicted keys must not hold the thread.
                 tokio::task::yield_now().await;
+                // Nor may what comes all the time and is not sent, as heartbeats to a peer that leaves, keep it from
+                // noticing that somebody else answers there by now.
+                if self.is_silent() {
+                    self.introduce(backoff, chance).await;
+                }
                 Ok(())
             }
             Ok(Some(answers)) => {
