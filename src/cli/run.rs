@@ -72,8 +72,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
             }
         }
         if has_peers {
-            let version = env!("CARGO_PKG_VERSION");
-            tracing::info!(version, %address, "listening, to open once the peers' registry is copied");
+            tracing::info!(version = BUILT.as_str(), %address, "listening, to open once the peers' registry is copied");
         }
         let booted = async {
             tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }

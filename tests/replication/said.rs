@@ -1,9 +1,9 @@
 //! What a node says when it is not as whole as it looks: at its start, and at its end.
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::IntoResponse;
-use axum::Router;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
