@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rand::RngExt;
+
 use crate::settings::{Argument, CONFIG, Places, SHORT, Sources};
 
 /// Where the settings are, and short forms of some.
@@ -49,6 +51,12 @@ impl Given {
             named.extend(variable.unwrap_or_default().split(',').map(PathBuf::from));
         }
         named.retain(|path| !path.as_os_str().is_empty());
-        Sources { arguments, environment, garbled, files: Places { directory: PathBuf::from("."), named } }
+        Sources {
+            arguments,
+            environment,
+            garbled,
+            files: Places { directory: PathBuf::from("."), named },
+            seed: rand::rng().random(),
+        }
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
         let management = management_listener(&settings, address)?;
         warn_of_strangers(&settings, address);
         let base = base_url(&settings, address);
+        let page = settings.http.dashboard_path.clone();
         let peers = &settings.peers;
         let has_peers = !peers.sources.is_empty() || peers.file.is_some();
         let transport = HttpTransport::new(peers.connect_timeout, peers.read_timeout, peers.max_answer_bytes)
@@ -85,7 +86,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
                 files = files.join(","),
                 peers = node.peers().len(),
                 took_ms = clock.tick().since(began).as_millis() as u64,
-                "eurekad is open: clients use {base}/eureka/, people {base}/"
+                "eurekad is open: clients use {base}/eureka/, people {base}{page}"
             );
         };
         // The listener answers from the beginning: peers may copy from each other, and replicate, while booting.

@@ -98,6 +98,8 @@ impl PeerEurekaNode {
         let takes_turns = inner.before.is_some_and(|(id, at)| id == is && now.since(at) < TAKING_TURNS);
         inner.before = Some((was, now));
         inner.lost_at = Some(now);
+        // What was found before says nothing of the new one.
+        inner.compared = None;
         self.wiring().losses.note(now);
         if !takes_turns {
             inner.queue.drop_heartbeats();

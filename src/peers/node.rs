@@ -61,6 +61,8 @@ pub struct PeerEurekaNode {
     wiring: Wiring,
     wake: Notify,
     retry: Notify,
+    /// Signalled when it is back in the list; kept until somebody waits.
+    back: Notify,
     ended: CancellationToken,
     logged: Logged,
     inner: Mutex<Inner>,
@@ -145,6 +147,7 @@ impl PeerEurekaNode {
             wiring,
             wake: Notify::new(),
             retry: Notify::new(),
+            back: Notify::new(),
             ended: CancellationToken::new(),
             logged: Logged::default(),
             inner: Mutex::new(inner),
@@ -288,6 +291,11 @@ impl PeerEurekaNode {
             && inner.answered_at.is_none_or(|at| now.since(at) >= self.wiring.settings.contact_interval)
     }
 
+    /// It is back in the list: what waits for it is not to wait for the end of a pause.
+    pub(super) fn is_back(&self) {
+        self.back.notify_one();
+    }
+
     /// Ends a wait after a failure, if one is going on.
     pub(super) fn try_again(&self) {
         self.retry.notify_waiters();
@@ -297,9 +305,12 @@ impl PeerEurekaNode {
     /// would wake each other without end.
     async fn pause(&self, wait: Duration) {
         let at_least = wait.min(LEAST_PAUSE);
-        tokio::time::sleep(at_least).await;
-        let rest = tokio::time::sleep(wait - at_least);
-        tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
+        let waiting = async {
+            tokio::time::sleep(at_least).await;
+            let rest = tokio::time::sleep(wait - at_least);
+            tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
+        };
+        tokio::select! { biased; () = waiting => {}, () = self.back.notified() => {} }
     }
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.

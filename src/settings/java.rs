@@ -259,8 +259,12 @@ pub(super) fn meaningless(key: &str) -> Option<&'static str> {
     })
 }
 
+/// Of what moves the paths that probes ask: it is warned of.
+pub(super) const MOVES_HEALTH: &str =
+    "health stays at /actuator/health and /health: have balancers and probes ask there";
+
 /// What keys of one kind begin with, relaxed, and why they change nothing.
-const KINDS: [(&str, &str); 22] = [
+const KINDS: [(&str, &str); 23] = [
     ("eureka.secureport", "this server does not listen for TLS; server.port is the port it listens on"),
     ("info", "what /actuator/info says is the version"),
     ("server.compression", "answers are compressed for whoever asks for it"),
@@ -279,9 +283,10 @@ const KINDS: [(&str, &str); 22] = [
     ("spring.lifecycle", "how long the parts of a stop take is said by eurekad.stop.*"),
     ("spring.main", "there is no Spring to be told how to start"),
     ("logging", "what is logged is for eurekad.log.filter to say, and it goes to standard error"),
+    ("management.endpoints.web.basepath", MOVES_HEALTH),
+    ("management.server.basepath", MOVES_HEALTH),
     ("management.endpoints", "health, info and prometheus are always there, below /actuator"),
     ("management.endpoint", "health, info and prometheus are always there, below /actuator"),
-    ("management.server.basepath", "health, info and prometheus are always there, below /actuator"),
     ("spring.security.user.roles", "there is one user, who may do everything"),
 ];
 
@@ -315,7 +320,11 @@ pub(super) struct Refused {
 }
 
 /// Every such setting.
-pub(super) const REFUSED: [Refused; 10] = [
+pub(super) const REFUSED: [Refused; 11] = [
+    Refused {
+        prefix: "eureka.client.service-url",
+        instead: "it needs a zone; write eureka.client.service-url.defaultZone: URL,URL",
+    },
     Refused {
         prefix: "server.ssl",
         instead: "this version does not speak TLS; remove it and let a proxy in front do so",

@@ -57,6 +57,11 @@ impl Index {
         self.variables.entry(run_together(key)).or_insert(setting);
     }
 
+    /// Whether keys begin so; `key` is relaxed.
+    pub(super) fn is_beginning(&self, key: &str) -> bool {
+        self.keys.keys().any(|known| known.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+    }
+
     /// The key that is spelt most like `key`, if it is so like it that it may be meant. Only keys are looked at that begin
     /// as ours and Spring's do: a file may have thousands of others.
     pub(super) fn nearest(&self, key: &str) -> Option<&'static str> {

@@ -9,7 +9,7 @@ use super::files::{Document, Places, parse};
 use super::known::Index;
 use super::placeholders::replaced;
 use super::profiles::{Activation, DEFAULT, Profiles, active};
-use super::property::{Origin, Place, Property, joined, relaxed};
+use super::property::{INLINE, Origin, Place, Property, joined, relaxed};
 use super::resolve::resolve;
 use super::values::words;
 use super::{Invalid, Note, Problem, Settings};
@@ -25,12 +25,14 @@ pub struct Sources<'a> {
     pub garbled: Vec<String>,
     /// Files.
     pub files: Places,
+    /// What `${random.value}` and its like are made of.
+    pub seed: u64,
 }
 
 impl<'a> Sources<'a> {
     /// The command line alone.
     pub(super) fn arguments(arguments: &'a [Argument]) -> Self {
-        Self { arguments, environment: Vec::new(), garbled: Vec::new(), files: Places::none() }
+        Self { arguments, environment: Vec::new(), garbled: Vec::new(), files: Places::none(), seed: 0 }
     }
 }
 
@@ -87,7 +89,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
                 documents
                     .into_iter()
                     .flat_map(|d| d.properties)
-                    .map(|property| Property { origin: Origin::Environment(INLINE.into()), ..property }),
+                    .map(|property| Property { origin: Origin::Inline, ..property }),
             ),
             Err(e) => problems.push(e.into()),
         }
@@ -119,7 +121,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
         all.extend(document.properties);
     }
     all.extend(strong);
-    let mut loaded = resolve(&all, &sources.environment, &index, &profiles, files, problems);
+    let mut loaded = resolve(&all, sources, &index, &profiles, files, problems);
     let notes = match &mut loaded {
         Ok(loaded) => &mut loaded.notes,
         Err(invalid) => &mut invalid.notes,
@@ -148,9 +150,6 @@ fn unwritten(documents: &[Document], files: &[PathBuf], profiles: &Profiles) -> 
     let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
     nameless.map(|name| Note::Profile { name: name.clone(), known: known.clone() }).collect()
 }
-
-/// The variable in which settings may stand as JSON.
-const INLINE: &str = "SPRING_APPLICATION_JSON";
 
 fn read(places: &Places, paths: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<Document> {
     let mut documents = Vec::new();
@@ -224,6 +223,7 @@ mod tests {
                 arguments: &arguments,
                 environment: environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
                 garbled: Vec::new(),
+                seed: 0,
                 files: Places { directory: self.0.path().to_owned(), named: Vec::new() },
             })
         }
@@ -373,6 +373,47 @@ mod tests {
             "SPRING_APPLICATION_JSON: the value is not UTF-8; write it in UTF-8",
         ];
         assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn what_placeholders_name_is_no_misspelt_setting_and_chance_is_one_of_them() {
+        let text = "spring.security.user.password: ${EUREKA_PASSWORD}\neureka.server:\n\
+            eureka.instance.instance-id: ${spring.application.instance_id:${random.value}}\n";
+        let folder = Folder::with(&[("application.yml", text)]);
+        let loaded = folder.load(&[("EUREKA_PASSWORD", "x"), ("EUREKA_OTHER", "y")], &[]).unwrap();
+        let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["EUREKA_OTHER: no such setting, it changes nothing"]);
+        let id = loaded.effective.iter().find(|e| e.key == "eureka.instance.instance-id").unwrap();
+        assert!(id.value.len() == 32 && id.value.bytes().all(|b| b.is_ascii_hexdigit()), "{}", id.value);
+        let text = "eureka.instance.instance-id: ${random.int(10)}\n";
+        let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
+        assert!(said.contains("random.int(10) is not known here"), "{said}");
+    }
+
+    #[test]
+    fn what_is_wrong_in_inline_settings_is_named_with_its_key() {
+        let json = r#"{"server": {"port": "many"}, "eureka": {"servr": {"x": 1}}}"#;
+        let invalid =
+            Folder::with(&[]).load(&[("SPRING_APPLICATION_JSON", json)], &[]).unwrap_err().to_string();
+        assert!(invalid.contains("SPRING_APPLICATION_JSON: server.port=many: expected a port"), "{invalid}");
+        assert!(invalid.contains("SPRING_APPLICATION_JSON: eureka.servr.x: no such setting"), "{invalid}");
+    }
+
+    #[test]
+    fn peers_without_a_zone_stop_the_start() {
+        let text = "eureka.client.service-url:\n  - http://a/\n";
+        let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
+        assert!(said.contains("eureka.client.service-url.defaultZone: URL,URL"), "{said}");
+    }
+
+    #[test]
+    fn a_moved_path_of_health_is_warned_of_and_a_password_is_complained_of_once() {
+        let text = "management.endpoints.web.base-path: /mgmt\n";
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
+        assert!(loaded.notes[0].is_warning(), "{:?}", loaded.notes);
+        let password = ["--spring.security.user.password={bcrypt}$2a$10$x"];
+        let invalid = Folder::with(&[]).load(&[], &password).unwrap_err();
+        assert_eq!(invalid.problems.len(), 1, "{invalid}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::files::Unreadable;
-use super::property::Place;
+use super::java::MOVES_HEALTH;
+use super::known::{Index, Known};
+use super::property::{Origin, Place};
 
 /// Settings that do not hold together, all problems at once.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +98,22 @@ pub enum Problem {
     File(#[from] Unreadable),
 }
 
+impl Problem {
+    /// Whether it is the value of this setting that cannot be used.
+    pub(super) fn is_of(&self, key: &str, index: &Index) -> bool {
+        match self {
+            Self::Value { place, .. } | Self::NotText { place } | Self::NoValue { place } => {
+                let known = match place.origin {
+                    Origin::Environment(_) => index.of_variable(&place.key),
+                    _ => index.of(&place.key),
+                };
+                matches!(known, Known::Setting(setting) if setting.key == key)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Something about the settings that a person should know, and that is no reason not to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
@@ -127,7 +145,7 @@ impl Note {
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::Profile { .. } => true,
-            Self::Meaningless { .. } => false,
+            Self::Meaningless { why, .. } => *why == MOVES_HEALTH,
         }
     }
 

@@ -262,7 +262,7 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.log.format" = "text", "text, or json: one object a line",
         |s, v| s.log.format => one_of(v, &[("text", LogFormat::Text), ("json", LogFormat::Json)])?;
     "eurekad.log.access" = "off", "on: a line for each request",
-        |s, v| s.log.access => one_of(v, &[("off", false), ("on", true)])?;
+        |s, v| s.log.access => boolean(v)?;
     "eurekad.metrics.applications" = "200", "How many applications, the largest first, have figures of their own in /metrics",
         |s, v| s.metrics.applications => number(v)?;
 };

@@ -105,7 +105,8 @@ async fn a_peer_that_is_back_in_the_list_is_told_at_once_what_waits_however_long
         net.cut(A, "java:1");
         a.register(&format!("waits-{round}"), 1000, "UP").await;
         file("peers-back", "");
-        pass_ms(120_000).await;
+        // Long enough for pauses of half a minute, and shorter than the lease.
+        pass_ms(70_000).await;
         net.heal();
         file("peers-back", url);
         // The file is read every five seconds, and no pause ends within its first second.
