@@ -18,6 +18,9 @@ ENTRYPOINT ["/eurekad"]
 # make and cc, which jemalloc is compiled with, are in the image.
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
+# For `eurekad --version`, where there is no .git: --build-arg EUREKAD_COMMIT=$(git rev-parse HEAD), and the commit's time.
+ARG EUREKAD_COMMIT
+ARG SOURCE_DATE_EPOCH
 COPY . .
 # --target keeps the flag from build scripts and procedural macros, which cannot be static. On arm64 jemalloc has to be told
 # the largest page that the kernel may have (64 KiB); it would take the builder's.

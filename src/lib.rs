@@ -5,6 +5,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`clock`] | wall time for the wire, monotonic time for decisions |
+//! | [`version`] | what was built |
 //! | [`settings`] | every setting, its name and its default |
 //! | [`telemetry`] | logs and counters |
 //! | [`blocking`] | long computations, off the threads that serve heartbeats |
@@ -27,3 +28,4 @@ pub mod peers;
 pub mod registry;
 pub mod settings;
 pub mod telemetry;
+pub mod version;

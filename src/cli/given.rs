@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::settings::{Argument, Places, SHORT, Sources};
+use rand::RngExt;
+
+use crate::settings::{Argument, CONFIG, Places, SHORT, Sources};
 
 /// Where the settings are, and short forms of some.
 #[derive(Debug, clap::Args)]
@@ -16,8 +18,8 @@ pub(super) struct Given {
     /// The peers' API URLs, separated by commas; short for --eureka.client.service-url.default-zone, also EUREKAD_PEERS
     #[arg(long, value_name = "URLS", overrides_with = "peers")]
     peers: Option<String>,
-    /// Files of settings, separated by commas, instead of application.yml and so on where it starts
-    #[arg(long, value_name = "FILES", env = "EUREKAD_CONFIG", value_delimiter = ',')]
+    /// Files of settings, separated by commas, instead of application.yml and so on where it starts; also EUREKAD_CONFIG
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
     config: Vec<PathBuf>,
 }
 
@@ -33,11 +35,28 @@ impl Given {
 
     /// All sources of settings.
     pub(super) fn sources<'a>(&self, arguments: &'a [Argument]) -> Sources<'a> {
-        // What is not UTF-8 is nothing that a setting could be.
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        let named = self.config.iter().filter(|path| !path.as_os_str().is_empty()).cloned().collect();
-        Sources { arguments, environment, files: Places { directory: PathBuf::from("."), named } }
+        let (mut environment, mut garbled) = (Vec::new(), Vec::new());
+        // A name that is no text is no setting's; a value that is none may well be meant for one.
+        for (name, value) in std::env::vars_os() {
+            match (name.into_string(), value.into_string()) {
+                (Ok(name), Ok(value)) => environment.push((name, value)),
+                (Ok(name), Err(_)) => garbled.push(name),
+                (Err(_), _) => {}
+            }
+        }
+        let mut named = self.config.clone();
+        if named.is_empty() {
+            let variable =
+                environment.iter().find(|(name, _)| name == CONFIG).map(|(_, files)| files.as_str());
+            named.extend(variable.unwrap_or_default().split(',').map(PathBuf::from));
+        }
+        named.retain(|path| !path.as_os_str().is_empty());
+        Sources {
+            arguments,
+            environment,
+            garbled,
+            files: Places { directory: PathBuf::from("."), named },
+            seed: rand::rng().random(),
+        }
     }
 }

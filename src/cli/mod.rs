@@ -15,6 +15,7 @@ use given::Given;
 use crate::settings::{
     Argument, FAMILIES, Invalid, Listed, Loaded, SETTINGS, listing, load, reference, split_arguments,
 };
+use crate::version::BUILT;
 
 /// Exit code of a command line that cannot be used.
 const USAGE: u8 = 2;
@@ -26,7 +27,6 @@ const USAGE: u8 = 2;
 #[derive(Debug, Parser)]
 #[command(
     name = "eurekad",
-    version,
     args_override_self = true,
     args_conflicts_with_subcommands = true,
     override_usage = "eurekad [OPTIONS] [--SETTING=VALUE ...]\n       \
@@ -69,17 +69,19 @@ enum Command {
 /// Runs the program and returns its exit code: 0 after an orderly stop, 1 after a failure, 2 for a bad command line or
 /// settings that cannot be used.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Result<Vec<String>, OsString> = arguments.into_iter().map(OsString::into_string).collect();
+    let arguments: Result<Vec<String>, String> = arguments.into_iter().enumerate().map(text).collect();
     let arguments = match arguments {
         Ok(arguments) => arguments,
-        Err(argument) => {
-            say(&format!("eurekad: the argument {argument:?} is not UTF-8"));
+        Err(which) => {
+            say(&format!("eurekad: {which} is not UTF-8"));
             return ExitCode::from(USAGE);
         }
     };
     let (dotted, others) = split_arguments(arguments);
-    let command =
-        Arguments::command().after_long_help(settings_help()).after_help("--help lists all settings");
+    let command = Arguments::command()
+        .version(BUILT.as_str())
+        .after_long_help(settings_help())
+        .after_help("--help lists all settings");
     let parsed = command.try_get_matches_from(others).and_then(|m| Arguments::from_arg_matches(&m));
     let done = match parsed {
         Ok(Arguments { given, command: None }) => with_settings(&given, dotted, run::run),
@@ -129,6 +131,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An argument as text, or which one is none: without its value, which may be a password.
+fn text((position, argument): (usize, OsString)) -> Result<String, String> {
+    argument.into_string().map_err(|garbled| {
+        let shown = garbled.to_string_lossy();
+        match shown.split_once('=') {
+            Some((key, _)) if key.starts_with("--") => format!("the value of {key:?}"),
+            _ => format!("argument {position}"),
+        }
+    })
 }
 
 /// Why a command did not do what it should.

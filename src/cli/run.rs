@@ -13,6 +13,7 @@ use crate::node::{Env, Node};
 use crate::peers::{HttpTransport, SystemResolver};
 use crate::settings::{Loaded, Note, Settings};
 use crate::telemetry::start_logging;
+use crate::version::BUILT;
 
 /// Runs a node with such settings.
 ///
@@ -47,6 +48,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
         let management = management_listener(&settings, address)?;
         warn_of_strangers(&settings, address);
         let base = base_url(&settings, address);
+        let page = settings.http.dashboard_path.clone();
         let peers = &settings.peers;
         let has_peers = !peers.sources.is_empty() || peers.file.is_some();
         let transport = HttpTransport::new(peers.connect_timeout, peers.read_timeout, peers.max_answer_bytes)
@@ -60,27 +62,31 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
             dropped_lines: logging.dropped_lines(),
         };
         let node = Node::new(settings, env, address.port());
-        if let Err(wrong) = node.check_peers_file().await {
-            anyhow::bail!("{wrong}");
-        }
         signals.stop(&node);
         let stop = node.stopper();
+        // A file system may hang, and so would the check; a start can be ended all the same.
+        tokio::select! {
+            checked = node.check_peers_file() => checked.map_err(anyhow::Error::msg)?,
+            () = stop.cancelled() => {
+                tracing::info!("stopped before it began");
+                return Ok(());
+            }
+        }
         if has_peers {
-            let version = env!("CARGO_PKG_VERSION");
-            tracing::info!(version, %address, "listening, to open once the peers' registry is copied");
+            tracing::info!(version = BUILT.as_str(), %address, "listening, to open once the peers' registry is copied");
         }
         let booted = async {
             tokio::select! { () = node.boot() => {}, () = stop.cancelled() => return }
             let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
             tracing::info!(
-                version = env!("CARGO_PKG_VERSION"),
+                version = BUILT.as_str(),
                 %address,
                 node = %node.id(),
                 profiles = profiles.join(","),
                 files = files.join(","),
                 peers = node.peers().len(),
                 took_ms = clock.tick().since(began).as_millis() as u64,
-                "eurekad is open: clients use {base}/eureka/, people {base}/"
+                "eurekad is open: clients use {base}/eureka/, people {base}{page}"
             );
         };
         // The listener answers from the beginning: peers may copy from each other, and replicate, while booting.

@@ -55,7 +55,6 @@ fn readiness_of(ops: &Ops) -> (StatusCode, &'static str) {
 /// `GET /actuator/info`
 pub(super) async fn info(State(ops): State<Arc<Ops>>) -> Response {
     let name = &ops.api.settings.instance.app_name;
-    let build =
-        json!({"artifact": env!("CARGO_PKG_NAME"), "name": name, "version": env!("CARGO_PKG_VERSION")});
+    let build = json!({"artifact": env!("CARGO_PKG_NAME"), "name": name, "version": crate::version::VERSION});
     answer(StatusCode::OK, &json!({"build": build}))
 }

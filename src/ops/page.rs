@@ -148,7 +148,7 @@ fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
         .collect();
     rows.sort_by(|a, b| (&a.app, &a.id).cmp(&(&b.app, &b.id)));
     Index {
-        version: env!("CARGO_PKG_VERSION"),
+        version: crate::version::VERSION,
         context_path: &settings.http.context_path,
         root: to_root(asked, &settings.http.dashboard_path),
         metrics: settings.http.management_port.is_none(),

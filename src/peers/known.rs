@@ -51,14 +51,19 @@ impl PeerEurekaNode {
             let away = inner.unreachable_since.take().map_or(Duration::ZERO, |since| now.since(since));
             let news = inner.last_error.is_some() || inner.last_success.is_none();
             inner.last_success = Some(self.wiring().clock.epoch_millis());
+            inner.answered_at = Some(now);
             inner.last_error = None;
             inner.state = state;
             let before = std::mem::replace(&mut inner.kind, kind);
+            let moved = matches!(
+                (before, kind),
+                (PeerKind::Ours(_), PeerKind::Java) | (PeerKind::Java, PeerKind::Ours(_))
+            );
             if kind == PeerKind::Myself {
                 inner.queue.clear();
                 inner.trouble.clear();
             }
-            (news, before, inner.queue.len(), away)
+            (news || moved, before, inner.queue.len(), away)
         };
         if kind == PeerKind::Myself
             && matches!(before, PeerKind::Ours(_) | PeerKind::Java)
@@ -81,7 +86,7 @@ impl PeerEurekaNode {
                 let suppressed = suppressed.times();
                 tracing::info!(peer = %self.url(), kind = kind.word(), queued, suppressed, "the peer answers");
             }
-            if kind == PeerKind::Java && away >= MAY_HAVE_RESTARTED {
+            if kind == PeerKind::Java && (matches!(before, PeerKind::Ours(_)) || away >= MAY_HAVE_RESTARTED) {
                 self.tell_all_again(now);
             }
         }
@@ -93,6 +98,8 @@ impl PeerEurekaNode {
         let takes_turns = inner.before.is_some_and(|(id, at)| id == is && now.since(at) < TAKING_TURNS);
         inner.before = Some((was, now));
         inner.lost_at = Some(now);
+        // What was found before says nothing of the new one.
+        inner.compared = None;
         self.wiring().losses.note(now);
         if !takes_turns {
             inner.queue.drop_heartbeats();
@@ -112,7 +119,8 @@ impl PeerEurekaNode {
         }
     }
 
-    /// A Java server that was away may have lost its registry: told of a renewal, it asks for what it lacks.
+    /// A Java server that took the place of one of ours knows only what it copied, which leaves out what is not UP; one that
+    /// was away may have lost its registry. Told of a renewal, it asks for what it lacks.
     fn tell_all_again(&self, now: Tick) {
         let beat = Flags { heartbeat: true, ..Flags::default() };
         let keys = self.wiring().registry.keys_renewed_here().into_iter();

@@ -61,6 +61,8 @@ pub struct PeerEurekaNode {
     wiring: Wiring,
     wake: Notify,
     retry: Notify,
+    /// Signalled when it is back in the list; kept until somebody waits.
+    back: Notify,
     ended: CancellationToken,
     logged: Logged,
     inner: Mutex<Inner>,
@@ -85,6 +87,8 @@ pub(super) struct Inner {
     /// When it was last compared with.
     pub(super) compared_at: Option<Tick>,
     pub(super) last_success: Option<i64>,
+    /// When it last answered.
+    pub(super) answered_at: Option<Tick>,
     pub(super) last_error: Option<String>,
     pub(super) round_trip: Option<Duration>,
     pub(super) refused: u64,
@@ -127,6 +131,7 @@ impl PeerEurekaNode {
             lost_at: None,
             compared_at: None,
             last_success: None,
+            answered_at: None,
             last_error: None,
             round_trip: None,
             refused: 0,
@@ -142,6 +147,7 @@ impl PeerEurekaNode {
             wiring,
             wake: Notify::new(),
             retry: Notify::new(),
+            back: Notify::new(),
             ended: CancellationToken::new(),
             logged: Logged::default(),
             inner: Mutex::new(inner),
@@ -278,6 +284,18 @@ impl PeerEurekaNode {
         }
     }
 
+    /// Whether it has not been heard for as long as a peer may be that has nothing to be told.
+    fn is_silent(&self) -> bool {
+        let (inner, now) = (self.inner(), self.wiring.clock.tick());
+        !inner.leaving
+            && inner.answered_at.is_none_or(|at| now.since(at) >= self.wiring.settings.contact_interval)
+    }
+
+    /// It is back in the list: what waits for it is not to wait for the end of a pause.
+    pub(super) fn is_back(&self) {
+        self.back.notify_one();
+    }
+
     /// Ends a wait after a failure, if one is going on.
     pub(super) fn try_again(&self) {
         self.retry.notify_waiters();
@@ -287,9 +305,12 @@ impl PeerEurekaNode {
     /// would wake each other without end.
     async fn pause(&self, wait: Duration) {
         let at_least = wait.min(LEAST_PAUSE);
-        tokio::time::sleep(at_least).await;
-        let rest = tokio::time::sleep(wait - at_least);
-        tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
+        let waiting = async {
+            tokio::time::sleep(at_least).await;
+            let rest = tokio::time::sleep(wait - at_least);
+            tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
+        };
+        tokio::select! { biased; () = waiting => {}, () = self.back.notified() => {} }
     }
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.
@@ -322,6 +343,11 @@ impl PeerEurekaNode {
             Ok(None) => {
                 // A queue of nothing but evicted keys must not hold the thread.
                 tokio::task::yield_now().await;
+                // Nor may what comes all the time and is not sent, as heartbeats to a peer that leaves, keep it from
+                // noticing that somebody else answers there by now.
+                if self.is_silent() {
+                    self.introduce(backoff, chance).await;
+                }
                 Ok(())
             }
             Ok(Some(answers)) => {

@@ -145,8 +145,8 @@ impl PeerEurekaNodes {
             if let Some(at) = left.iter().position(|(node, _)| *node.url() == url) {
                 let node = left.remove(at).0;
                 node.leave(false);
-                // It has its name back, as after a cut: what waits for it need not wait for the end of a pause.
-                node.try_again();
+                // It has its name back, as after a cut.
+                node.is_back();
                 still.push(node);
             } else {
                 let node = Arc::new(PeerEurekaNode::new(url, self.wiring.clone()));
@@ -191,9 +191,23 @@ impl PeerEurekaNodes {
         self.list.is_empty()
     }
 
-    /// What is known of each, without this node itself; of several URLs of one node the first that answers.
+    /// What is known of each, without this node itself; of several URLs of one node, and of one URL with several passwords, the
+    /// first that answers.
     pub fn views(&self) -> Vec<PeerView> {
-        self.distinct().iter().map(|node| node.view()).collect()
+        let nodes = self.nodes();
+        let same = |one: &PeerView, other: &PeerEurekaNode| other.url().to_string() == one.url;
+        let stood_in_for = |view: &PeerView| {
+            let others = nodes.iter().filter(|node| same(view, node));
+            !view.available
+                && others.into_iter().any(|node| node.answers() || node.kind() == PeerKind::Myself)
+        };
+        let mut views: Vec<PeerView> = Vec::with_capacity(nodes.len());
+        for view in self.distinct().iter().map(|node| node.view()) {
+            if !stood_in_for(&view) && !views.iter().any(|known| known.url == view.url) {
+                views.push(view);
+            }
+        }
+        views
     }
 
     /// The peers, each once: without this node itself, and of several URLs that one node answers at the first that does.
@@ -321,9 +335,17 @@ impl PeerEurekaNodes {
     /// Waits until every peer that answers has taken what it has to be told.
     pub async fn flush(&self) {
         self.feed_once();
-        while self.distinct().iter().any(|node| node.answers() && node.view().queued > 0) {
+        while self.to_be_told().iter().any(|node| node.answers() && node.view().queued > 0) {
             tokio::time::sleep(FLUSH_LOOK).await;
         }
+    }
+
+    /// The peers, and those that have left the list with something still to hear.
+    fn to_be_told(&self) -> Vec<Arc<PeerEurekaNode>> {
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
+        let left: Vec<_> = members.left.iter().map(|(node, _)| Arc::clone(node)).collect();
+        drop(members);
+        self.distinct().into_iter().chain(left).collect()
     }
 
     /// The peers that have not heard all, with how many instances that is about, for a person.
@@ -333,7 +355,7 @@ impl PeerEurekaNodes {
             let why = node.says_why_not().unwrap_or_else(|| format!("{} answers", node.url()));
             (queued > 0).then(|| format!("{why} (news of {queued} instances)"))
         };
-        self.distinct().into_iter().filter_map(told).collect()
+        self.to_be_told().into_iter().filter_map(told).collect()
     }
 
     /// The keys whose local state changed since the last call. If the change log

@@ -156,6 +156,13 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
 /// What went is remembered for a while, and costs its name: longer ones are not taken.
 const LONGEST_NAME: usize = 1024;
 
+/// Of a name, or of what is wrong with a record, people are shown so many characters.
+const MOST_SHOWN: usize = 200;
+
+fn cut(text: &str) -> String {
+    text.chars().take(MOST_SHOWN).collect()
+}
+
 /// The most keys of one request or answer. Nodes send a thousand; what is written small can be much when it is read.
 const MOST_KEYS: usize = 100_000;
 
@@ -215,7 +222,10 @@ impl WireState {
     /// # Errors
     /// If some part of it is not what it should be.
     pub fn read(self, at: Tick) -> Result<KeyState, Unreadable> {
-        let wrong = |what: &str| Unreadable(format!("{}/{}: {what}", self.app, self.id));
+        // In quotes and cut: another node chooses its names, and must not be able to write log lines.
+        let wrong = |what: &str| {
+            Unreadable(format!("{:?}: {}", cut(&format!("{}/{}", self.app, self.id)), cut(what)))
+        };
         let stamp = |text: &str| text.parse::<Stamp>().map_err(|e| wrong(&e.to_string()));
         let moment = |age_ms: u64| at.before(duration(age_ms));
         if self.app.is_empty() || self.id.is_empty() {

@@ -29,6 +29,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Buckets that are copied at once: of a large registry a few megabytes.
 const STRETCH: usize = 8;
 
+/// Between two lines about a copy that takes long.
+const PROGRESS: Duration = Duration::from_secs(5);
+
 /// How long the comparison after the copy may take.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
@@ -74,7 +77,8 @@ enum Said {
 impl PeerEurekaNodes {
     /// Asks all peers together, and copies what one of this kind has; without any, what the Java servers have.
     ///
-    /// The wait ends early when every peer has answered and none has data or is about to have. `copying` is set once a
+    /// It waits `eurekad.boot.sync-timeout-ms` for something to copy. A copy that goes on is not given up on: a part of a
+    /// registry would take clients' services from them. The wait ends early when every peer has answered and none has data or is about to have. `copying` is set once a
     /// source was found. What happens meanwhile is merged like any other news: a cancellation counts.
     ///
     /// **Compat:** Java takes the registry of the one server that its embedded client is talking to.
@@ -167,6 +171,7 @@ impl PeerEurekaNodes {
     async fn copy_from_ours(&self, sources: &[Arc<PeerEurekaNode>]) -> Option<usize> {
         let registry = &self.wiring().registry;
         let (mut from, mut taken) = (0, Taken::default());
+        let mut said = self.wiring().clock.tick();
         for source in sources {
             while from < BUCKETS {
                 let asked_at = self.wiring().clock.tick();
@@ -175,6 +180,13 @@ impl PeerEurekaNodes {
                     Ok(told) => {
                         taken.add(source.take_in(told.known, asked_at, How::Copied));
                         from += STRETCH;
+                        let now = self.wiring().clock.tick();
+                        if from < BUCKETS && now.since(said) >= PROGRESS {
+                            said = now;
+                            tracing::info!(
+                                peer = %source.url(), parts = from, of = BUCKETS, instances = registry.len(), "copying"
+                            );
+                        }
                     }
                     Err(problem) => {
                         tracing::warn!(peer = %source.url(), "the copy broke off: the peer {problem}");

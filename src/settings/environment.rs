@@ -14,7 +14,7 @@ pub(crate) const SHORT: [(&str, &str); 3] = [
 const OWN_METADATA: &str = "eureka.instance.metadata-map";
 
 /// The variable that names the files of settings.
-const CONFIG: &str = "EUREKAD_CONFIG";
+pub(crate) const CONFIG: &str = "EUREKAD_CONFIG";
 
 /// The settings in an environment, the strongest last. What begins like one of ours and is none is among them, to be
 /// warned of. An environment has no order of its own: of two variables for one setting a short one counts, else the later
@@ -80,11 +80,11 @@ const PROFILES: [&str; 3] = ["SPRING_PROFILES_ACTIVE", "SPRING_PROFILES_INCLUDE"
 /// be taken for a port to listen on.
 fn is_service_link(name: &str, value: &str) -> bool {
     let address = value.starts_with("tcp://") || value.starts_with("udp://");
-    if address && name.ends_with("PORT") {
-        return true;
-    }
     if run_together(name).starts_with(&run_together(OWN_METADATA)) {
         return false;
+    }
+    if address && name.ends_with("PORT") {
+        return true;
     }
     let Some(rest) = ["EUREKAD_", "EUREKA_"].iter().find_map(|prefix| name.strip_prefix(prefix)) else {
         return false;

@@ -74,12 +74,6 @@ impl Family {
 
     /// The name in `key`, if it is one of this family's.
     pub(super) fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
-        // `metadata-map[a.b]`, and `metadata-map: {"[a.b]": …}` of a YAML file.
-        let in_brackets = |prefix: &str| {
-            let (before, name) = key.strip_suffix(']')?.split_once('[')?;
-            let before = before.strip_suffix('.').unwrap_or(before);
-            (relaxed(before) == relaxed(prefix) && !name.is_empty()).then_some(name)
-        };
         let at_end = |prefix: &str| {
             let (before, name) =
                 key.match_indices('.').nth(prefix.matches('.').count()).map(|(at, _)| key.split_at(at))?;
@@ -91,7 +85,7 @@ impl Family {
             let (name, last) = rest.rsplit_once('.')?;
             (relaxed(first) == prefix && relaxed(last) == suffix && !name.is_empty()).then_some(name)
         };
-        in_brackets(self.prefix()).or_else(|| at_end(self.prefix())).or_else(|| match self.netflix {
+        at_end(self.prefix()).or_else(|| match self.netflix {
             Netflix::Before(prefix) => at_end(prefix),
             Netflix::Around(prefix, suffix) => in_the_middle(prefix, suffix),
         })

@@ -251,14 +251,22 @@ pub(super) const MEANINGLESS: [Meaningless; 10] = [
 pub(super) fn meaningless(key: &str) -> Option<&'static str> {
     find(key, relaxed).or_else(|| {
         let given = relaxed(key);
-        KINDS.iter().find(|(beginning, _)| given.starts_with(beginning)).map(|(_, why)| *why)
+        let is = |beginning: &str| {
+            let rest = given.strip_prefix(beginning);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        KINDS.iter().find(|(beginning, _)| is(beginning)).map(|(_, why)| *why)
     })
 }
 
+/// Of what moves the paths that probes ask: it is warned of.
+pub(super) const MOVES_HEALTH: &str =
+    "health stays at /actuator/health and /health: have balancers and probes ask there";
+
 /// What keys of one kind begin with, relaxed, and why they change nothing.
-const KINDS: [(&str, &str); 21] = [
+const KINDS: [(&str, &str); 23] = [
     ("eureka.secureport", "this server does not listen for TLS; server.port is the port it listens on"),
-    ("info.", "what /actuator/info says is the version"),
+    ("info", "what /actuator/info says is the version"),
     ("server.compression", "answers are compressed for whoever asks for it"),
     ("server.error", "errors are answered as Eureka's clients expect them"),
     ("server.forwardheadersstrategy", "no answer depends on the name or the scheme that a client used"),
@@ -270,13 +278,15 @@ const KINDS: [(&str, &str); 21] = [
     ("server.shutdown", "a stop is always graceful; how long its parts take is said by eurekad.stop.*"),
     ("server.tomcat", "there is no Tomcat; what a client may take is said by eurekad.limits.*"),
     ("server.undertow", "there is no Undertow; what a client may take is said by eurekad.limits.*"),
-    ("spring.cloud.", "nothing of Spring Cloud runs here besides what a Eureka server is"),
+    ("spring.cloud", "nothing of Spring Cloud runs here besides what a Eureka server is"),
     ("spring.jmx", "there is no JMX: figures are at /metrics"),
     ("spring.lifecycle", "how long the parts of a stop take is said by eurekad.stop.*"),
     ("spring.main", "there is no Spring to be told how to start"),
-    ("logging.", "what is logged is for eurekad.log.filter to say, and it goes to standard error"),
+    ("logging", "what is logged is for eurekad.log.filter to say, and it goes to standard error"),
+    ("management.endpoints.web.basepath", MOVES_HEALTH),
+    ("management.server.basepath", MOVES_HEALTH),
+    ("management.endpoints", "health, info and prometheus are always there, below /actuator"),
     ("management.endpoint", "health, info and prometheus are always there, below /actuator"),
-    ("management.server.basepath", "health, info and prometheus are always there, below /actuator"),
     ("spring.security.user.roles", "there is one user, who may do everything"),
 ];
 
@@ -310,7 +320,11 @@ pub(super) struct Refused {
 }
 
 /// Every such setting.
-pub(super) const REFUSED: [Refused; 10] = [
+pub(super) const REFUSED: [Refused; 11] = [
+    Refused {
+        prefix: "eureka.client.service-url",
+        instead: "it needs a zone; write eureka.client.service-url.defaultZone: URL,URL",
+    },
     Refused {
         prefix: "server.ssl",
         instead: "this version does not speak TLS; remove it and let a proxy in front do so",

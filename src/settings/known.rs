@@ -57,6 +57,11 @@ impl Index {
         self.variables.entry(run_together(key)).or_insert(setting);
     }
 
+    /// Whether keys begin so; `key` is relaxed.
+    pub(super) fn is_beginning(&self, key: &str) -> bool {
+        self.keys.keys().any(|known| known.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+    }
+
     /// The key that is spelt most like `key`, if it is so like it that it may be meant. Only keys are looked at that begin
     /// as ours and Spring's do: a file may have thousands of others.
     pub(super) fn nearest(&self, key: &str) -> Option<&'static str> {
@@ -70,7 +75,22 @@ impl Index {
     }
 
     /// The meaning of a dotted key.
+    ///
+    /// **Compat:** Spring's `prefix[name]` is `prefix.name`, whatever characters the name has.
     pub(super) fn of<'k>(&self, key: &'k str) -> Known<'k> {
+        if let Some(plain) = without_brackets(key) {
+            return match self.of_plain(&plain) {
+                Known::Named(family, name) => Known::Named(family, Cow::Owned(name.into_owned())),
+                Known::Setting(setting) => Known::Setting(setting),
+                Known::Refused(refused) => Known::Refused(refused),
+                Known::Meaningless(why) => Known::Meaningless(why),
+                Known::Unknown => Known::Unknown,
+            };
+        }
+        self.of_plain(key)
+    }
+
+    fn of_plain<'k>(&self, key: &'k str) -> Known<'k> {
         if let Some(setting) = self.keys.get(&relaxed(key)) {
             return Known::Setting(setting);
         }
@@ -104,6 +124,14 @@ impl Index {
             None => Known::Unknown,
         }
     }
+}
+
+/// `prefix.name` of `prefix[name]` and of `prefix.[name]`, which is how a YAML file flattens. A number counts the elements of
+/// a list.
+fn without_brackets(key: &str) -> Option<String> {
+    let (prefix, name) = key.strip_suffix(']')?.split_once('[')?;
+    let plain = !name.is_empty() && !name.contains(['[', ']']) && !name.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| format!("{}.{name}", prefix.strip_suffix('.').unwrap_or(prefix)))
 }
 
 #[cfg(test)]

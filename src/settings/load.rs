@@ -9,7 +9,7 @@ use super::files::{Document, Places, parse};
 use super::known::Index;
 use super::placeholders::replaced;
 use super::profiles::{Activation, DEFAULT, Profiles, active};
-use super::property::{Origin, Property, relaxed};
+use super::property::{INLINE, Origin, Place, Property, joined, relaxed};
 use super::resolve::resolve;
 use super::values::words;
 use super::{Invalid, Note, Problem, Settings};
@@ -21,14 +21,18 @@ pub struct Sources<'a> {
     pub arguments: &'a [Argument],
     /// Environment variables.
     pub environment: Vec<(String, String)>,
+    /// The names of those whose values are no UTF-8.
+    pub garbled: Vec<String>,
     /// Files.
     pub files: Places,
+    /// What `${random.value}` and its like are made of.
+    pub seed: u64,
 }
 
 impl<'a> Sources<'a> {
     /// The command line alone.
     pub(super) fn arguments(arguments: &'a [Argument]) -> Self {
-        Self { arguments, environment: Vec::new(), files: Places::none() }
+        Self { arguments, environment: Vec::new(), garbled: Vec::new(), files: Places::none(), seed: 0 }
     }
 }
 
@@ -71,23 +75,33 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
 
     let mut strong = Vec::new();
     strong.extend(environment::properties(&sources.environment, &index));
+    // Not left out: a server whose password cannot be read would be open to everybody.
+    for name in &sources.garbled {
+        let whole = [INLINE, environment::CONFIG].contains(&name.as_str());
+        if whole || !environment::properties(&[(name.clone(), String::new())], &index).is_empty() {
+            let origin = Origin::Environment(name.as_str().into());
+            problems.push(Problem::NotText { place: Place { key: name.clone(), origin } });
+        }
+    }
     if let Some((name, json)) = sources.environment.iter().find(|(name, _)| name == INLINE) {
         match parse(json, &PathBuf::from(format!("{name}.json"))) {
             Ok(documents) => strong.extend(
                 documents
                     .into_iter()
                     .flat_map(|d| d.properties)
-                    .map(|property| Property { origin: Origin::Environment(INLINE.into()), ..property }),
+                    .map(|property| Property { origin: Origin::Inline, ..property }),
             ),
             Err(e) => problems.push(e.into()),
         }
     }
+    let mut said = Vec::new();
     for argument in sources.arguments {
         match argument.property() {
-            Ok(property) => strong.push(property),
+            Ok(property) => said.push(property),
             Err(problem) => problems.push(problem),
         }
     }
+    strong.extend(joined(said));
 
     let mut files = sources.files.files(None);
     let mut weak = read(&sources.files, &files, &mut problems);
@@ -107,7 +121,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Invalid> {
         all.extend(document.properties);
     }
     all.extend(strong);
-    let mut loaded = resolve(&all, &sources.environment, &index, &profiles, files, problems);
+    let mut loaded = resolve(&all, sources, &index, &profiles, files, problems);
     let notes = match &mut loaded {
         Ok(loaded) => &mut loaded.notes,
         Err(invalid) => &mut invalid.notes,
@@ -136,9 +150,6 @@ fn unwritten(documents: &[Document], files: &[PathBuf], profiles: &Profiles) -> 
     let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
     nameless.map(|name| Note::Profile { name: name.clone(), known: known.clone() }).collect()
 }
-
-/// The variable in which settings may stand as JSON.
-const INLINE: &str = "SPRING_APPLICATION_JSON";
 
 fn read(places: &Places, paths: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<Document> {
     let mut documents = Vec::new();
@@ -211,6 +222,8 @@ mod tests {
             load(&Sources {
                 arguments: &arguments,
                 environment: environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+                garbled: Vec::new(),
+                seed: 0,
                 files: Places { directory: self.0.path().to_owned(), named: Vec::new() },
             })
         }
@@ -346,6 +359,79 @@ mod tests {
         assert_eq!(said.len(), 6);
         let broken = Folder::with(&[("application.yml", "a: [\n")]).load(&[], &[]).unwrap_err();
         assert!(matches!(broken.problems[..], [Problem::File(_)]));
+    }
+
+    #[test]
+    fn a_setting_in_the_environment_that_is_no_text_stops_the_start_and_others_do_not() {
+        let garbled =
+            ["SPRING_SECURITY_USER_PASSWORD", "SPRING_APPLICATION_JSON", "LS_COLORS"].map(str::to_owned);
+        let sources = Sources { garbled: garbled.to_vec(), ..Sources::arguments(&[]) };
+        let said: Vec<String> =
+            load(&sources).unwrap_err().problems.iter().map(ToString::to_string).collect();
+        let expected = [
+            "SPRING_SECURITY_USER_PASSWORD: the value is not UTF-8; write it in UTF-8",
+            "SPRING_APPLICATION_JSON: the value is not UTF-8; write it in UTF-8",
+        ];
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn what_placeholders_name_is_no_misspelt_setting_and_chance_is_one_of_them() {
+        let text = "spring.security.user.password: ${EUREKA_PASSWORD}\neureka.server:\n\
+            eureka.instance.instance-id: ${spring.application.instance_id:${random.value}}\n";
+        let folder = Folder::with(&[("application.yml", text)]);
+        let loaded = folder.load(&[("EUREKA_PASSWORD", "x"), ("EUREKA_OTHER", "y")], &[]).unwrap();
+        let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["EUREKA_OTHER: no such setting, it changes nothing"]);
+        let id = loaded.effective.iter().find(|e| e.key == "eureka.instance.instance-id").unwrap();
+        assert!(id.value.len() == 32 && id.value.bytes().all(|b| b.is_ascii_hexdigit()), "{}", id.value);
+        let text = "eureka.instance.instance-id: ${random.int(10)}\n";
+        let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
+        assert!(said.contains("random.int(10) is not known here"), "{said}");
+    }
+
+    #[test]
+    fn what_is_wrong_in_inline_settings_is_named_with_its_key() {
+        let json = r#"{"server": {"port": "many"}, "eureka": {"servr": {"x": 1}}}"#;
+        let invalid =
+            Folder::with(&[]).load(&[("SPRING_APPLICATION_JSON", json)], &[]).unwrap_err().to_string();
+        assert!(invalid.contains("SPRING_APPLICATION_JSON: server.port=many: expected a port"), "{invalid}");
+        assert!(invalid.contains("SPRING_APPLICATION_JSON: eureka.servr.x: no such setting"), "{invalid}");
+    }
+
+    #[test]
+    fn peers_without_a_zone_stop_the_start() {
+        let text = "eureka.client.service-url:\n  - http://a/\n";
+        let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
+        assert!(said.contains("eureka.client.service-url.defaultZone: URL,URL"), "{said}");
+    }
+
+    #[test]
+    fn a_moved_path_of_health_is_warned_of_and_a_password_is_complained_of_once() {
+        let text = "management.endpoints.web.base-path: /mgmt\n";
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap();
+        assert!(loaded.notes[0].is_warning(), "{:?}", loaded.notes);
+        let password = ["--spring.security.user.password={bcrypt}$2a$10$x"];
+        let invalid = Folder::with(&[]).load(&[], &password).unwrap_err();
+        assert_eq!(invalid.problems.len(), 1, "{invalid}");
+    }
+
+    #[test]
+    fn a_name_in_brackets_is_the_same_as_behind_a_dot() {
+        let text =
+            "eureka.instance.metadata-map:\n  '[a.b]': x\n  plain: y\neureka.instance.metadata-map[c-d]: z\n";
+        let arguments = [
+            "--eureka.client.serviceUrl[defaultZone]=http://a/",
+            "--eureka.server.rate-limiter-privileged-clients[0]=one",
+            "--eureka.server.rate-limiter-privileged-clients[1]=two",
+        ];
+        let loaded = Folder::with(&[("application.yml", text)]).load(&[], &arguments).unwrap();
+        let value = |key: &str| loaded.effective.iter().find(|e| e.key == key).map(|e| e.value.as_str());
+        assert_eq!(value("eureka.instance.metadata-map.a.b"), Some("x"));
+        assert_eq!(value("eureka.instance.metadata-map.plain"), Some("y"));
+        assert_eq!(value("eureka.instance.metadata-map.c-d"), Some("z"));
+        assert_eq!(value("eureka.client.service-url.default-zone"), Some("http://a/"));
+        assert_eq!(value("eureka.server.rate-limiter-privileged-clients"), Some("one,two"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use arguments::{Argument, from_arguments, split_arguments};
-pub(crate) use environment::SHORT;
+pub(crate) use environment::{CONFIG, SHORT};
 pub use family::{FAMILIES, Family, Named};
 pub(crate) use files::bounded;
 pub use files::{Places, Unreadable};

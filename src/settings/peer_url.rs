@@ -133,7 +133,8 @@ impl FromStr for PeerUrl {
             None => (None, rest),
         };
         // A path may have both, and no Eureka server's has: they are what stands between two URLs.
-        if place.contains([';', '|']) || place.contains("://") {
+        if place.contains([';', '|']) || user_info.into_iter().chain([place]).any(|part| part.contains("://"))
+        {
             return Err(InvalidUrl::Several);
         }
         let base = format!("{SCHEME}{}/", place.trim_end_matches('/'));
@@ -244,7 +245,13 @@ mod tests {
             assert!(format!("http://{place}/").parse::<PeerUrl>().is_err(), "{place:?}");
         }
         assert_eq!("https://h/eureka/".parse::<PeerUrl>(), Err(InvalidUrl::Tls));
-        for several in ["http://a/eureka/;http://b/eureka/", "http://a/|http://b/", "http://a/http://b/"] {
+        for several in [
+            "http://u:one@a/eureka/;http://u:two@b/eureka/",
+            "http://u:one@a/eureka/ http://u:two@b/eureka/",
+            "http://a/eureka/;http://b/eureka/",
+            "http://a/|http://b/",
+            "http://a/http://b/",
+        ] {
             assert_eq!(several.parse::<PeerUrl>(), Err(InvalidUrl::Several), "{several}");
         }
     }

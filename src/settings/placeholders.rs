@@ -9,8 +9,8 @@ pub(super) enum Unresolved {
     /// Nothing has this name.
     #[error("nothing is called {0}; set it, or write ${{{0}:DEFAULT}}")]
     Unknown(String),
-    /// Spring makes a new value up each time.
-    #[error("{0} would be another value at each start, which no setting here needs; write one")]
+    /// Spring would make a value up, of a kind that is not known here.
+    #[error("{0} is not known here; there are random.value, random.uuid, random.int and random.long")]
     Random(String),
     /// They lead to each other.
     #[error("its placeholders lead in a circle, or are nested too deeply")]

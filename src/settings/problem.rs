@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::files::Unreadable;
-use super::property::Place;
+use super::java::MOVES_HEALTH;
+use super::known::{Index, Known};
+use super::property::{Origin, Place};
 
 /// Settings that do not hold together, all problems at once.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,9 +87,31 @@ pub enum Problem {
         /// What was given.
         place: Place,
     },
+    /// A value that is no text.
+    #[error("{place}: the value is not UTF-8; write it in UTF-8")]
+    NotText {
+        /// What was given.
+        place: Place,
+    },
     /// A file that cannot be read or understood.
     #[error("{0}")]
     File(#[from] Unreadable),
+}
+
+impl Problem {
+    /// Whether it is the value of this setting that cannot be used.
+    pub(super) fn is_of(&self, key: &str, index: &Index) -> bool {
+        match self {
+            Self::Value { place, .. } | Self::NotText { place } | Self::NoValue { place } => {
+                let known = match place.origin {
+                    Origin::Environment(_) => index.of_variable(&place.key),
+                    _ => index.of(&place.key),
+                };
+                matches!(known, Known::Setting(setting) if setting.key == key)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Something about the settings that a person should know, and that is no reason not to start.
@@ -121,7 +145,7 @@ impl Note {
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::Profile { .. } => true,
-            Self::Meaningless { .. } => false,
+            Self::Meaningless { why, .. } => *why == MOVES_HEALTH,
         }
     }
 

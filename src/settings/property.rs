@@ -4,6 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The variable in which settings may stand as JSON.
+pub(super) const INLINE: &str = "SPRING_APPLICATION_JSON";
+
 /// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -20,6 +23,8 @@ pub enum Origin {
     },
     /// In an environment variable of this name.
     Environment(Arc<str>),
+    /// In the variable that holds settings as JSON.
+    Inline,
     /// On the command line, as the option that stands there.
     Argument(Arc<str>),
 }
@@ -31,6 +36,7 @@ impl fmt::Display for Origin {
             Self::System => f.write_str("the system"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Environment(name) => write!(f, "environment {name}"),
+            Self::Inline => write!(f, "environment {INLINE}"),
             Self::Argument(option) => f.write_str(option),
         }
     }
@@ -67,6 +73,7 @@ impl fmt::Display for Place {
             Origin::Default | Origin::System => f.write_str(&self.key),
             Origin::File { path, line } => write!(f, "{}:{line}: {}", path.display(), self.key),
             Origin::Environment(name) => f.write_str(name),
+            Origin::Inline => write!(f, "{INLINE}: {}", self.key),
             Origin::Argument(option) => f.write_str(option),
         }
     }

@@ -1,11 +1,12 @@
 //! From properties to [`Settings`], with every problem named at once.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::java::Refused;
 use super::known::{Index, Known};
-use super::load::{Effective, Loaded};
+use super::load::{Effective, Loaded, Sources};
 use super::placeholders::replaced;
 use super::profiles::Profiles;
 use super::property::{
@@ -18,14 +19,14 @@ use super::{Family, Invalid, Named, Note, Problem, SETTINGS, Setting, Settings};
 /// Makes settings of properties, of which the later ones are stronger.
 pub(super) fn resolve(
     all: &[Property],
-    environment: &[(String, String)],
+    sources: &Sources<'_>,
     index: &Index,
     profiles: &Profiles,
     files: Vec<PathBuf>,
     mut problems: Vec<Problem>,
 ) -> Result<Loaded, Invalid> {
     let sorted = Sorted::of(all, index, &mut problems);
-    let values = Values { sorted: &sorted, environment };
+    let values = Values { sorted: &sorted, sources, variables: RefCell::default() };
     problems.extend(refused(&sorted, &values));
     let mut settings = Settings::blank();
     let mut effective = Vec::new();
@@ -64,9 +65,18 @@ pub(super) fn resolve(
         }
     }
     system::fill_in(&mut settings, &mut effective);
-    problems.extend(hold_together(&mut settings, &sorted));
+    let unusable = problems.iter().any(|problem| problem.is_of(PASSWORD, index));
+    problems.extend(hold_together(&mut settings, &sorted, unusable));
     hide_password(&settings, &mut effective);
-    let Sorted { notes, .. } = sorted;
+    let used = values.variables.into_inner();
+    let Sorted { mut notes, .. } = sorted;
+    // A variable that a placeholder names is no misspelt setting.
+    notes.retain(|note| match note {
+        Note::Unknown { place: Place { origin: Origin::Environment(name), .. }, .. } => {
+            !used.contains(&**name)
+        }
+        Note::Unknown { .. } | Note::Profile { .. } | Note::Meaningless { .. } => true,
+    });
     if problems.is_empty() {
         Ok(Loaded { settings, effective, notes, profiles: profiles.0.clone(), files })
     } else {
@@ -99,7 +109,7 @@ fn refused(sorted: &Sorted<'_>, values: &Values<'_>) -> Vec<Problem> {
 }
 
 /// What follows from several settings, and what does not fit together.
-fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>) -> Vec<Problem> {
+fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>, unusable_password: bool) -> Vec<Problem> {
     let mut problems = settings.peers.resolve_zones(&|key| sorted.place(key));
     settings.registry.max_instance_bytes = settings.http.max_body_bytes;
     if settings.cache.update_interval.is_zero() {
@@ -111,7 +121,7 @@ fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>) -> Vec<Problem> {
     if http.management_port == Some(http.port) && http.port != 0 && same_address {
         http.management_port = None;
     }
-    if settings.access.password.is_empty() {
+    if settings.access.password.is_empty() && !unusable_password {
         // Who names a user or a password does not mean that everybody may.
         let problem = |key: &str, missing: String| Problem::Missing { place: sorted.place(key), missing };
         if sorted.is_set(PASSWORD) {
@@ -226,6 +236,10 @@ impl<'a> Sorted<'a> {
 
     fn unknown(&mut self, property: &Property, index: &Index, problems: &mut Vec<Problem>) {
         let (place, key) = (property.place(), relaxed(&property.key));
+        // A section with nothing in it.
+        if property.value.is_empty() && index.is_beginning(&key) {
+            return;
+        }
         let nearest = index.nearest(&key);
         // An environment has variables for other programs: scripts that start the server, or its image.
         let may_be_for_others = matches!(place.origin, Origin::Environment(_)) && nearest.is_none();
@@ -277,26 +291,40 @@ fn meaning<'k>(property: &'k Property, index: &Index) -> Known<'k> {
 /// What placeholders may name.
 struct Values<'a> {
     sorted: &'a Sorted<'a>,
-    environment: &'a [(String, String)],
+    sources: &'a Sources<'a>,
+    /// The environment variables that were named.
+    variables: RefCell<HashSet<String>>,
 }
 
 impl Values<'_> {
     /// **Compat:** a name is that of a property, however it is spelt, or of an environment variable.
     fn get(&self, name: &str) -> Option<String> {
         let key = relaxed(name);
-        let property = self.sorted.values.get(&key).map(|n| self.sorted.all[*n].value.clone());
-        let variable = |wanted: &str| {
-            self.environment.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+        let found = self.sorted.values.get(&key).map(|n| &self.sorted.all[*n]);
+        if let Some(Property { origin: Origin::Environment(name), .. }) = found {
+            self.variables.borrow_mut().insert(name.to_string());
+        }
+        let property = found.map(|property| property.value.clone());
+        let environment = || self.sources.environment.iter();
+        let taken = |(name, value): &(String, String)| {
+            self.variables.borrow_mut().insert(name.clone());
+            value.clone()
         };
+        let variable = |wanted: &str| environment().find(|(name, _)| name == wanted).map(taken);
         let together = || {
             let together = run_together(name);
-            let found = self.environment.iter().find(|(name, _)| run_together(name) == together);
-            found.map(|(_, value)| value.clone())
+            environment().find(|(name, _)| run_together(name) == together).map(taken)
         };
+        let random = || system::random(&key, self.sources.seed);
         let default = || {
             let setting = SETTINGS.iter().find(|setting| relaxed(setting.key) == key);
             setting.map(|setting| setting.default.to_owned()).filter(|value| !value.is_empty())
         };
-        property.or_else(|| variable(name)).or_else(together).or_else(|| system::value(&key)).or_else(default)
+        property
+            .or_else(|| variable(name))
+            .or_else(together)
+            .or_else(|| system::value(&key))
+            .or_else(random)
+            .or_else(default)
     }
 }

@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
 use super::Settings;
 use super::load::Effective;
 use super::property::Origin;
@@ -11,6 +14,21 @@ pub(super) fn value(key: &str) -> Option<String> {
     match key {
         "spring.cloud.client.hostname" => Some(host_name()),
         "spring.cloud.client.ipaddress" => Some(ip_address().to_string()),
+        _ => None,
+    }
+}
+
+/// What Spring makes up for `${random.value}`, `random.uuid`, `random.int` and `random.long`: here the same at each place of
+/// one start.
+pub(super) fn random(key: &str, seed: u64) -> Option<String> {
+    let mut chance = SmallRng::seed_from_u64(seed);
+    let bits: u128 = chance.random();
+    let hex = format!("{bits:032x}");
+    match key {
+        "random.value" => Some(hex),
+        "random.uuid" => Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")),
+        "random.int" => Some(chance.random_range(0..=i32::MAX).to_string()),
+        "random.long" => Some(chance.random_range(0..=i64::MAX).to_string()),
         _ => None,
     }
 }

@@ -107,7 +107,8 @@ pub static SETTINGS: &[Setting] = rows! {
         |s, v| s.peers.contact_interval => interval_ms(v)?;
     "eurekad.repair.interval-ms" = "60000", "How often the registry is compared with each other eurekad's; 0: never",
         |s, v| s.peers.compare_interval => millis(v)?;
-    "eurekad.boot.sync-timeout-ms" = "30000", "How long a start waits for a peer to copy the registry from",
+    "eurekad.boot.sync-timeout-ms" = "30000",
+        "How long a start waits for a peer to copy the registry from; a copy that has begun goes on as long as peers answer",
         |s, v| s.peers.sync_timeout => millis(v)?;
     "eureka.server.enable-self-preservation" = "true", "Stop evicting when too few renewals come in",
         |s, v| s.registry.self_preservation => boolean(v)?;
@@ -261,7 +262,7 @@ pub static SETTINGS: &[Setting] = rows! {
     "eurekad.log.format" = "text", "text, or json: one object a line",
         |s, v| s.log.format => one_of(v, &[("text", LogFormat::Text), ("json", LogFormat::Json)])?;
     "eurekad.log.access" = "off", "on: a line for each request",
-        |s, v| s.log.access => one_of(v, &[("off", false), ("on", true)])?;
+        |s, v| s.log.access => boolean(v)?;
     "eurekad.metrics.applications" = "200", "How many applications, the largest first, have figures of their own in /metrics",
         |s, v| s.metrics.applications => number(v)?;
 };

@@ -19,7 +19,7 @@ fn from_environment(environment: &[(&str, &str)]) -> Loaded {
 
 fn from(files: Places, environment: &[(&str, &str)]) -> Result<Loaded, Invalid> {
     let environment = environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    load(&Sources { arguments: &[], environment, files })
+    load(&Sources { arguments: &[], environment, garbled: Vec::new(), files, seed: 0 })
 }
 
 fn peers(settings: &Settings) -> Vec<String> {

@@ -9,45 +9,25 @@ back empty, and leave. Ends with `N passed, N failed`; exits 1 if a check failed
 """
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from typing import Callable, Optional
 from urllib.parse import quote
 
+import checks
 import server
+from checks import check, say
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.abspath(os.environ.get("INTEROP_CACHE") or os.path.join(HERE, "..", "..", "target", "interop"))
 
-# What is checked comes about within seconds; the bounds are for machines that are busy.
-CHECK_WITHIN_S = 60
 # From the end of a client's process: it has cancelled before, so the first look already tells.
 GONE_WITHIN_S = 2
-# When this is over, a check gets one look only.
-ALL_WITHIN_S = 400
 
 Apps = dict[str, dict[str, str]]  # application -> instance id -> status
-
-began = time.monotonic()
-passed = failed = 0
-
-
-def say(text: str) -> None:
-    print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
-
-
-def check(what: str, holds: Callable[[], bool], within_s: float = CHECK_WITHIN_S) -> None:
-    global passed, failed
-    deadline = min(time.monotonic() + within_s, began + ALL_WITHIN_S)
-    while not (ok := holds()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    passed, failed = passed + ok, failed + (not ok)
-    say(f"{'ok   ' if ok else 'FAIL '} {what}")
 
 
 @dataclass
@@ -98,29 +78,33 @@ class Client:
         return seen == status
 
 
-def start_clients(eureka_port: int, folder: str, processes: list[subprocess.Popen]) -> list[Client]:
-    url = f"http://{server.HOST}:{eureka_port}/eureka"
+def start_client(kind: str, name: str, urls: list[str], folder: str, processes: list[subprocess.Popen]) -> Client:
+    """A client of one of the three kinds, which knows these servers (`http://HOST:PORT/eureka`)."""
+    port = server.free_port()
+    if kind == "java":
+        command = ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-jar",
+                   os.path.join(CACHE, "java", "interop-java-client.jar")]
+    elif kind == "python":
+        command = [os.path.join(CACHE, "python", "bin", "python"),
+                   os.path.join(HERE, "clients", "python", "driver.py"), ",".join(urls), name, str(port)]
+    else:
+        command = ["node", os.path.join(CACHE, "js", "driver.js"), ",".join(urls), name, str(port)]
     # A proxy of this machine is of no use for calls to itself, and some libraries would take it.
     env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    if kind == "java":
+        env.update(PORT=str(port), APP_NAME=name, SERVERS=",".join(url + "/" for url in urls),
+                   RENEW_S="2", EXPIRE_S="6", FETCH_S="1", DISCOVERY_LOG_LEVEL="DEBUG")
+    log = os.path.join(folder, f"{name}-{port}.log")
+    with open(log, "ab") as out:
+        process = subprocess.Popen(command, env=env, stdin=None if kind == "java" else subprocess.PIPE, stdout=out,
+                                   stderr=subprocess.STDOUT, text=True)
+    processes.append(process)
+    return Client(name, port, log, process, only_up=kind == "js")
 
-    def client(name: str, command: list[str], stdin: Optional[int] = subprocess.PIPE, **more: str) -> Client:
-        port = server.free_port()
-        log = os.path.join(folder, f"{name}.log")
-        with open(log, "ab") as out:
-            process = subprocess.Popen(
-                [a.replace("PORT", str(port)) for a in command], env={**env, **more, "PORT": str(port)},
-                stdin=stdin, stdout=out, stderr=subprocess.STDOUT, text=True)
-        processes.append(process)
-        return Client(name, port, log, process, only_up=name == "js-client")
 
-    return [
-        client("java-client", ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-jar",
-                               os.path.join(CACHE, "java", "interop-java-client.jar")],
-               stdin=None, SERVERS=url + "/", RENEW_S="2", EXPIRE_S="6", FETCH_S="1", DISCOVERY_LOG_LEVEL="DEBUG"),
-        client("python-client", [os.path.join(CACHE, "python", "bin", "python"),
-                                 os.path.join(HERE, "clients", "python", "driver.py"), url, "python-client", "PORT"]),
-        client("js-client", ["node", os.path.join(CACHE, "js", "driver.js"), url, "js-client", "PORT"]),
-    ]
+def start_clients(urls: list[str], folder: str, processes: list[subprocess.Popen]) -> list[Client]:
+    """One of each kind."""
+    return [start_client(kind, f"{kind}-client", urls, folder, processes) for kind in ("java", "python", "js")]
 
 
 def registered(port: int) -> Apps:
@@ -199,7 +183,7 @@ def scenario(program: str, folder: str, processes: list[subprocess.Popen]) -> No
         processes.append(server.start(program, port, log))
         say(f"the server is ready on port {port}")
 
-        clients = java, python, js = start_clients(port, folder, processes)
+        clients = java, python, js = start_clients([f"http://{server.HOST}:{port}/eureka"], folder, processes)
         check_registered(port, clients)
         check_seen(clients)
         check_status_changes(port, java, python, js)
@@ -234,14 +218,8 @@ def main() -> int:
     finally:
         for process in processes:
             server.stop(process)
-        if ended and not failed:
-            shutil.rmtree(folder)
-        else:
-            for name in sorted(os.listdir(folder)):
-                print(f"{name} ends:\n{server.tail(os.path.join(folder, name))}")
-            print(f"the whole logs are in {folder}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+        code = checks.end(folder, ended)
+    return code
 
 
 if __name__ == "__main__":

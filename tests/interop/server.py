@@ -22,18 +22,24 @@ def binary(given: Optional[str] = None) -> str:
     return os.path.abspath(path)
 
 
-def free_port() -> int:
-    """Below the ports that the system gives to outgoing connections: a client that keeps trying
-    to connect while the server is down could otherwise be given, and so take, the server's port."""
+def free_port(*hosts: str) -> int:
+    """Free at each of these addresses, by default at HOST. Below the ports that the system gives to outgoing
+    connections: a client that keeps trying to connect while the server is down could otherwise be given, and so take,
+    the server's port."""
     while True:
         port = random.randrange(20000, 30000)
-        with socket.socket() as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                s.bind((HOST, port))
-                return port
-            except OSError:
-                continue
+        if all(_is_free(host, port) for host in hosts or (HOST,)):
+            return port
+
+
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind((host, port))
+            return True
+        except OSError:
+            return False
 
 
 def free_ports(count: int) -> int:
@@ -55,9 +61,10 @@ def free_ports(count: int) -> int:
                 s.close()
 
 
-def ask(port: int, method: str, path: str, body: Optional[str] = None, timeout_s: float = 10) -> tuple[int, bytes]:
+def ask(port: int, method: str, path: str, body: Optional[str] = None, timeout_s: float = 10,
+        host: str = HOST) -> tuple[int, bytes]:
     """One request in JSON; (0, b"") if nobody answers."""
-    conn = http.client.HTTPConnection(HOST, port, timeout=timeout_s)
+    conn = http.client.HTTPConnection(host, port, timeout=timeout_s)
     try:
         conn.request(method, path, body, {"Accept": "application/json", "Content-Type": "application/json"})
         answer = conn.getresponse()

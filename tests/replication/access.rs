@@ -39,3 +39,19 @@ async fn a_wrong_password_for_a_peer_is_said_in_few_words_without_it_and_nothing
     assert!((1..=20).contains(&refused.len()), "{refused:#?}");
     assert!(log.lines_with("s3cret").is_empty() && log.lines_with("czNjcmV0").is_empty());
 }
+
+/// While a password is changed, each peer is listed twice: one of the two answers, and it is one peer.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_is_listed_with_two_passwords_is_one_that_answers() {
+    let net = Net::default();
+    let urls = ["a:1", "b:1"].map(|host| [format!("{WRONG}@{host}"), format!("{RIGHT}@{host}")]).concat();
+    let peers: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let a = Member::new(&net, "a:1", &peers, &[PASSWORD]);
+    let b = Member::new(&net, "b:1", &peers, &[PASSWORD]);
+    tokio::join!(a.node.boot(), b.node.boot());
+    pass_ms(60_000).await;
+    for member in [&a, &b] {
+        let views = member.node.peers();
+        assert!(views.len() == 1 && views[0].available, "{views:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Nodes of this kind beside Java servers: who tells what to whom, and whose word counts.
 
+use eurekad::peers::PeerKind;
 use serde_json::{Value, json};
 
 use crate::foreign::{accepting, beside, java_registers, java_says, server};
@@ -97,6 +98,36 @@ async fn a_java_server_that_was_away_for_ten_seconds_is_told_of_all_that_clients
             expected.sort();
         }
         assert_eq!(told, expected, "away for {away} ms; what is renewed at another node that one tells");
+    }
+}
+
+/// A node that leaves says so last, and is told of no heartbeat from then on. Nobody has to call it while it is gone.
+#[tokio::test(start_paused = true)]
+async fn who_takes_the_place_of_a_node_that_left_in_order_is_told_of_what_clients_renew() {
+    for java in [true, false] {
+        let net = Net::default();
+        let (a, b) = pair(&net).await;
+        a.register("x", 1000, "UP").await;
+        pass_ms(1_000).await;
+        b.node.leave().await;
+        a.beat("x").await;
+        pass_ms(1_000).await;
+        b.kill().await;
+        let before = net.items("a:1", "b:1").len();
+        let _ours = if java {
+            net.place("b:1", server(accepting));
+            None
+        } else {
+            Some(Member::start(&net, "b:1", &AB).await)
+        };
+        // More often than a peer that has nothing to be told is asked how it is.
+        for _ in 0..20 {
+            a.beat("x").await;
+            pass_ms(1_000).await;
+        }
+        let told = net.items("a:1", "b:1").split_off(before);
+        assert!(told.iter().filter(|item| *item == "Heartbeat x").count() > 5, "java {java}: {told:?}");
+        assert_eq!(a.peer("b:1").kind == PeerKind::Java, java);
     }
 }
 

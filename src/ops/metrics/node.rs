@@ -9,7 +9,7 @@ pub(super) fn measure(api: &Api, figures: &mut Figures) {
         "build",
         "What runs",
         [
-            ("version", env!("CARGO_PKG_VERSION")),
+            ("version", crate::version::VERSION),
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
         ],

@@ -6,6 +6,7 @@ mod yaml;
 
 use std::fmt;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,10 +123,14 @@ impl Places {
 }
 
 /// The most bytes of a file of settings, or of a list of peers.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Reads a file whole, but not without end: a device never ends.
 pub(crate) fn bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    // To open one waits for somebody who writes, and nobody may.
+    if std::fs::metadata(path)?.file_type().is_fifo() {
+        return Err(std::io::Error::other("it is a pipe; a file is needed"));
+    }
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -209,7 +214,15 @@ mod tests {
     #[test]
     fn a_file_without_an_end_is_refused() {
         let said = bounded(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert_eq!(said, "it has more than 16777216 bytes");
+        assert_eq!(said, "it has more than 1048576 bytes");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("peers");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(bounded(&pipe).unwrap_err().to_string(), "it is a pipe; a file is needed");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 'use strict';
 // Drives the library eureka-js-client until standard input says "stop"; see the README.
-//   node driver.js SERVER_URL [APP [PORT]]
+//   node driver.js SERVER_URL[,SERVER_URL…] [APP [PORT]]
 const readline = require('readline');
 const { Eureka } = require('eureka-js-client');
 
 const [server, app = 'js-client', port = '9201'] = process.argv.slice(2);
-const url = new URL(server);
+const serviceUrls = server.split(',').map((url) => url.replace(/\/$/, '') + '/apps/');
 const line = (event, more) => console.log(JSON.stringify({ event, ...more }));
 const quiet = () => {};
 
@@ -26,9 +26,7 @@ const client = new Eureka({
     statusPageUrl: `http://localhost:${port}/info`,
   },
   eureka: {
-    host: url.hostname,
-    port: Number(url.port || 80),
-    servicePath: url.pathname.replace(/\/$/, '') + '/apps/',
+    serviceUrls: { default: serviceUrls },
     heartbeatInterval: 2000,
     registryFetchInterval: 1000,
     maxRetries: 2,
