@@ -1,19 +1,11 @@
 # An image of one static binary and nothing else: no shell, no libraries, no user but a number.
 #
-#   docker build -t eurekad .                        compiles, then packs
-#   docker build -t eurekad --target prebuilt .      packs dist/eurekad, a static binary that was compiled outside
+#   docker build -t eurekad .
+#
+# cluster/Dockerfile.prebuilt packs a binary that was compiled outside into the same image.
 #
 # Settings come from the environment, the command line, or a file mounted as /application.yml or in /config
 # (docs/settings.md). Nothing is written, so the root may be read-only.
-
-# First on purpose: the classic builder builds every stage up to the one that is asked for.
-FROM scratch AS prebuilt
-COPY dist/eurekad /eurekad
-USER 65532:65532
-EXPOSE 8761
-STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=4s --start-period=40s --retries=2 CMD ["/eurekad", "healthcheck"]
-ENTRYPOINT ["/eurekad"]
 
 # make and cc, which jemalloc is compiled with, are in the image.
 FROM rust:1.95-bookworm AS build
@@ -29,7 +21,7 @@ RUN target=$(rustc -vV | sed -n 's/^host: //p') \
  && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --target "$target" --bin eurekad \
  && strip -o /eurekad "target/$target/release/eurekad"
 
-FROM scratch AS runtime
+FROM scratch
 COPY --from=build /eurekad /eurekad
 USER 65532:65532
 EXPOSE 8761

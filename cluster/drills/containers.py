@@ -9,8 +9,7 @@ from typing import Optional
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NODE_PORT = "8761/tcp"
-# Peers find each other by this name, on the network of the same compose file.
-PEERS_ALIAS = "nodes.peer"
+BALANCER = "balancer"
 LABEL = "com.docker.compose."
 # No call of Docker takes so long unless the engine is stuck.
 PATIENCE_S = 180
@@ -68,29 +67,36 @@ class Cluster:
             names = ", ".join(sorted(mine))
             sys.exit(f"several clusters of this folder are running; choose one with --project: {names}")
         self.project, files = mine.popitem()
+        # The names of those that are cut off, by which their peers find them.
+        self._aliases: dict[str, list[str]] = {}
         self._compose = [*compose_command(), "--project-name", self.project, "--project-directory", ROOT]
         for file in files.split(","):
             self._compose += ["--file", os.path.join(ROOT, file)]
 
-    def containers(self, service: str = "node") -> list[Container]:
-        """All of a service, those that do not run among them, by their number."""
+    def containers(self, service: Optional[str] = None) -> list[Container]:
+        """All of a service, or all nodes whatever their zone; those that do not run among them, by their number."""
         ids = run("docker", "ps", "-aq", "--filter", f"label={LABEL}project={self.project}",
-                  "--filter", f"label={LABEL}service={service}", "--filter", f"label={LABEL}oneoff=False").split()
+                  "--filter", f"label={LABEL}oneoff=False").split()
         found = []
         for one in json.loads(run("docker", "inspect", *ids)) if ids else []:
-            number = int(one["Config"]["Labels"][f"{LABEL}container-number"])
+            labels = one["Config"]["Labels"]
+            name, number = labels[f"{LABEL}service"], int(labels[f"{LABEL}container-number"])
+            if name != service and (service or name == BALANCER):
+                continue
             ports = one["NetworkSettings"]["Ports"] or {}
             published = ports.get(NODE_PORT) or []
             state = one["State"]
-            found.append((number, Container(
-                f"{service}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
+            found.append(((name, number), Container(
+                f"{name}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
                 int(published[0]["HostPort"]) if published else None, one["NetworkSettings"]["Networks"])))
         return [container for _, container in sorted(found, key=lambda numbered: numbered[0])]
 
     def balancer_ports(self) -> tuple[int, int]:
         """Where clients go, and the balancer's own page."""
-        (balancer,) = self.containers("balancer") or sys.exit("the cluster has no balancer")
-        ports = json.loads(run("docker", "inspect", "-f", "{{json .NetworkSettings.Ports}}", balancer.id))
+        running = [one for one in self.containers(BALANCER) if one.works]
+        if not running:
+            sys.exit("the cluster's balancer does not run; `docker compose up -d` starts it")
+        ports = json.loads(run("docker", "inspect", "-f", "{{json .NetworkSettings.Ports}}", running[0].id))
         return tuple(int(ports[name][0]["HostPort"]) for name in (NODE_PORT, "8404/tcp"))
 
     def kill(self, node: Container) -> None:
@@ -111,15 +117,31 @@ class Cluster:
 
     def cut(self, node: Container) -> None:
         """Off from its peers, but not from the balancer and its own port."""
+        self._aliases[node.id] = node.networks[self.peers_network()].get("Aliases") or []
         run("docker", "network", "disconnect", self.peers_network(), node.id)
 
     def heal(self, node: Container) -> None:
-        run("docker", "network", "connect", "--alias", PEERS_ALIAS, self.peers_network(), node.id)
+        """Under the names that it had there; Docker itself gives it that of its id once more."""
+        aliases = [alias for alias in self._aliases.pop(node.id) if not node.id.startswith(alias)]
+        run("docker", "network", "connect", *(word for alias in aliases for word in ("--alias", alias)),
+            self.peers_network(), node.id)
 
     def is_cut(self, node: Container) -> bool:
         return self.peers_network() not in node.networks
 
+    def mend(self, node: Container) -> bool:
+        """Whatever this program has done to a node is undone; whether there was anything."""
+        cut = node.id in self._aliases and self.is_cut(node)
+        if node.paused:
+            self.thaw(node)
+        if not node.running:
+            self.start(node)
+        if cut:
+            self.heal(node)
+        return cut or not node.works
+
     def scale(self, count: int) -> None:
+        """With zones, of the first one's nodes."""
         run(*self._compose, "up", "-d", "--no-build", "--no-recreate", "--scale", f"node={count}")
 
     def peers_network(self) -> str:

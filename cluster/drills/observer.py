@@ -36,6 +36,7 @@ class Seen:
     container: Container
     ready: bool = False
     shows: Optional[Shown] = None
+    first_shown: Optional[Shown] = None
     asked: float = 0.0  # when it was asked for that
     counted: Optional[Counter] = None  # None: not asked yet
     peers: Optional[int] = None
@@ -75,7 +76,8 @@ class Observer:
     def stop(self) -> None:
         self._stop.set()
         for thread in [*self._threads, *self._watched.values()]:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
 
     # ---- what was seen --------------------------------------------------------------------------
 
@@ -109,6 +111,11 @@ class Observer:
     def peers_of(self, name: str) -> Optional[int]:
         with self._lock:
             return self._nodes[name].peers
+
+    def first_shown(self, name: str) -> set[str]:
+        """The services in the first answer to a read that a container gave."""
+        with self._lock:
+            return {id for app, id in self._nodes[name].first_shown or {} if app == APP}
 
     def differences(self, expected: dict[str, tuple[str, str]], since: float) -> list["Difference"]:
         """How what the nodes show differs, from each other and from what is expected; asked after `since`."""
@@ -187,6 +194,8 @@ class Observer:
                 return
         with self._lock:
             seen.shows, seen.asked = shows, asked
+            if seen.first_shown is None:
+                seen.first_shown = shows
 
     def _count(self, name: str, seen: Seen, line: wire.Line) -> None:
         answer = line.ask("GET", "/metrics")

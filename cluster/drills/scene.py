@@ -1,6 +1,9 @@
 """A running cluster with clients at work, to which something happens."""
+import signal
+import sys
 import threading
 import time
+from typing import Callable
 
 from .containers import Cluster, Container
 from .fleet import Fleet
@@ -19,6 +22,16 @@ AGREE_WITHIN_S = 5.0
 READY_WITHIN_S = 60.0
 
 
+def to_the_end(main: Callable[[], int]) -> int:
+    """Runs a program whose scene is left in order when it is told to end, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return main()
+    except KeyboardInterrupt:
+        print("broken off", file=sys.stderr)
+        return 130
+
+
 class Scene:
     """Starts the clients, and waits until every node shows what it should."""
 
@@ -33,6 +46,20 @@ class Scene:
                         for n in range(READERS)]
 
     def __enter__(self) -> "Scene":
+        """Ends the program with words if the cluster is in no state for it."""
+        try:
+            self._prepare()
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Also in the middle, by Ctrl-C: nothing of this remains in the cluster."""
+        self.mend()
+        self._leave()
+
+    def _prepare(self) -> None:
         self.observer.start()
         nodes = self.observer.refresh()
         broken = [node.name for node in nodes if not node.works or self.cluster.is_cut(node)]
@@ -55,9 +82,8 @@ class Scene:
         self.stable = set(ids)
         self.journal.say(f"{len(nodes)} nodes agree on {SERVICES} services that send heartbeats through the balancer; "
                          f"{READERS} clients read")
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def _leave(self) -> None:
         self._stop.set()
         for reader in self.readers:
             if reader.is_alive():
@@ -107,6 +133,13 @@ class Scene:
         return next(node for node in self.observer.refresh() if node.name == name)
 
     # ---- acting ---------------------------------------------------------------------------------
+
+    def mend(self) -> None:
+        """Every node that is still in trouble goes on."""
+        for node in self.cluster.containers():
+            if self.cluster.mend(node):
+                self.journal.say(f"{node.name} goes on")
+        self.observer.refresh()
 
     def change(self, own: list[str], at: int | None = None) -> None:
         """Changes of all kinds, of services that nobody else changes: four of `own` are used up."""

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,14 @@ async fn ask(container: &ContainerAsync<GenericImage>, method: &str, path: &str,
     answer
 }
 
+/// What a Dockerfile says of its image beside the program.
+fn after_the_program(dockerfile: &str) -> String {
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(dockerfile)).unwrap();
+    let (_, after) = text.rsplit_once(" /eurekad\n").expect("the program is copied to /eurekad");
+    after.to_owned()
+}
+
 fn docker(arguments: &[&str]) -> String {
     let ran = Command::new("docker").args(arguments).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -59,6 +68,13 @@ fn docker(arguments: &[&str]) -> String {
 
 async fn said(container: &ContainerAsync<GenericImage>) -> String {
     String::from_utf8(container.stderr_to_vec().await.unwrap()).unwrap()
+}
+
+#[test]
+fn a_program_compiled_outside_gets_the_image_of_one_compiled_inside() {
+    let inside = after_the_program("Dockerfile");
+    assert!(inside.contains("\nHEALTHCHECK") && inside.contains("\nENTRYPOINT"), "{inside}");
+    assert_eq!(after_the_program("cluster/Dockerfile.prebuilt"), inside);
 }
 
 #[tokio::test]

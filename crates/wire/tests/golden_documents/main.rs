@@ -3,125 +3,21 @@
 //! Metadata is sorted here and unordered there, so the texts in `golden/` have theirs sorted. Like the documents, they
 //! have no newline at their end.
 
-use eurekad_wire::encode::{self, ApplicationsWriter};
 use eurekad_wire::{
-    ActionType, AppName, Applications, DataCenterInfo, Form, Format, InstanceInfo, InstanceStatus, LeaseInfo,
-    Port, ReplicationAction, ReplicationInstance, ReplicationInstanceResponse, ReplicationListResponse,
-    Shown, decode,
+    ActionType, Applications, DataCenterInfo, Form, Format, InstanceInfo, LeaseInfo, Port, Shown, decode,
+    encode,
 };
 
 macro_rules! golden {
     ($name:literal) => {
-        include_str!(concat!("golden/", $name))
+        include_str!(concat!("../golden/", $name))
     };
 }
 
-/// An instance with everything that a client in a data centre of its own sends.
-fn orders() -> InstanceInfo {
-    let mut info = InstanceInfo::new("ORDERS".into());
-    info.instance_id = Some("web-1.example.com:orders:8080".into());
-    info.host_name = "web-1.example.com".into();
-    info.ip_addr = "10.0.0.11".into();
-    info.port = Port { number: 8080, enabled: true };
-    info.secure_port = Port { number: 8443, enabled: false };
-    info.data_center_info = Some(DataCenterInfo::MyOwn);
-    info.lease_info = Some(LeaseInfo {
-        renewal_interval_secs: 30,
-        duration_secs: 90,
-        registration_timestamp: 1_700_000_000_000,
-        last_renewal_timestamp: 1_700_000_060_000,
-        eviction_timestamp: 0,
-        service_up_timestamp: 1_700_000_000_100,
-    });
-    info.metadata = [("zone".into(), "z1".into()), ("management.port".into(), "9090".into())].into();
-    info.app_group_name = Some("SHOP".into());
-    info.home_page_url = Some("http://web-1.example.com:8080/".into());
-    info.status_page_url = Some("http://web-1.example.com:8080/info".into());
-    info.health_check_url = Some("http://web-1.example.com:8080/health".into());
-    info.vip_address = Some("orders".into());
-    info.secure_vip_address = Some("orders-s".into());
-    info.last_updated_timestamp = 1_700_000_000_200;
-    info.last_dirty_timestamp = Some(1_700_000_000_050);
-    info.action_type = Some(ActionType::Added);
-    info
-}
+mod batches;
+mod records;
 
-/// The same host's second instance, without metadata.
-fn orders_2() -> InstanceInfo {
-    InstanceInfo { instance_id: Some("web-2".into()), metadata: Default::default(), ..orders() }
-}
-
-/// An instance in Amazon's data centre, with an override and an auto-scaling group.
-fn pay() -> InstanceInfo {
-    let mut info = InstanceInfo::new("PAY".into());
-    info.host_name = "ec2-1-2-3-4.compute-1.amazonaws.com".into();
-    info.ip_addr = "10.1.2.3".into();
-    info.status = InstanceStatus::Starting;
-    info.overridden_status = InstanceStatus::OutOfService;
-    info.secure_port.enabled = true;
-    let metadata = [
-        ("public-ipv4", "1.2.3.4"),
-        ("accountId", "123456789012"),
-        ("public-hostname", "ec2-1-2-3-4.compute-1.amazonaws.com"),
-        ("instance-id", "i-0abc12345"),
-        ("local-ipv4", "10.1.2.3"),
-        ("instance-type", "m5.large"),
-        ("ami-id", "ami-77"),
-        ("availability-zone", "us-east-1c"),
-    ];
-    info.data_center_info = Some(DataCenterInfo::Amazon(metadata.map(|(k, v)| (k.into(), v.into())).into()));
-    info.health_check_url = Some("http://ec2-1-2-3-4.compute-1.amazonaws.com:7001/h".into());
-    info.secure_health_check_url = Some("https://ec2-1-2-3-4.compute-1.amazonaws.com:7002/h".into());
-    info.vip_address = Some("pay.vip:7001,pay2".into());
-    info.secure_vip_address = Some("pay.svip:7002".into());
-    info.last_updated_timestamp = 1_700_000_000_200;
-    info.last_dirty_timestamp = Some(1_700_000_000_050);
-    info.asg_name = Some("pay-asg-v001".into());
-    info
-}
-
-/// An instance as a server passes it on to another.
-fn replicated() -> InstanceInfo {
-    let mut info = InstanceInfo::new("FOO".into());
-    info.instance_id = Some("foo-1".into());
-    info.host_name = "h1".into();
-    info.ip_addr = "1.1.1.1".into();
-    info.data_center_info = Some(DataCenterInfo::MyOwn);
-    info.lease_info = Some(LeaseInfo {
-        registration_timestamp: 1_700_000_000_100,
-        last_renewal_timestamp: 1_700_000_000_100,
-        service_up_timestamp: 1_700_000_000_100,
-        ..LeaseInfo::default()
-    });
-    info.last_updated_timestamp = 1_700_000_000_101;
-    info.last_dirty_timestamp = Some(1_700_000_000_000);
-    info.action_type = Some(ActionType::Added);
-    info
-}
-
-fn instance(form: Form, info: &InstanceInfo) -> String {
-    text(encode::instance(form, info.into()))
-}
-
-fn applications(form: Form, version: i64, hash_code: &str, apps: &[(&str, &[InstanceInfo])]) -> String {
-    let mut writer = ApplicationsWriter::new(form, version, hash_code);
-    for (name, instances) in apps {
-        writer.application(&AppName::new(name), instances.iter().map(Shown::from));
-    }
-    text(writer.finish())
-}
-
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("a document is UTF-8")
-}
-
-fn decoded(format: Format, text: &str) -> InstanceInfo {
-    decode::instance(format, text.as_bytes()).expect(text)
-}
-
-fn all(format: Format, text: &str) -> Applications {
-    decode::applications(format, text.as_bytes()).expect(text)
-}
+use records::{all, applications, decoded, instance, orders, orders_2, pay, text};
 
 /// G1 and G4.
 /// Catalog: E1, E3, E13, E14, E22, E30
@@ -285,97 +181,6 @@ fn metadata_keys_that_are_no_names_are_escaped_as_xstream_does() {
     let json = instance(Form::JSON, &info);
     assert!(json.contains(r#""metadata":{"9z":"é","a b":"3","a$b":"2","a_b":"1","x<y":"<&>\"'"}"#), "{json}");
     assert_eq!(decoded(Format::Json, &json), info);
-}
-
-fn item(
-    action: ReplicationAction,
-    id: &str,
-    timestamp: Option<i64>,
-    overridden: Option<&str>,
-    status: Option<&str>,
-) -> ReplicationInstance {
-    ReplicationInstance {
-        last_dirty_timestamp: timestamp,
-        overridden_status: overridden.map(Into::into),
-        status: status.map(Into::into),
-        ..ReplicationInstance::new(action, "FOO".into(), id)
-    }
-}
-
-/// G16.
-/// Catalog: E9, E30
-/// Catalog: C31
-#[test]
-fn batches_carry_what_each_action_needs() {
-    use ReplicationAction::{Cancel, DeleteStatusOverride, Heartbeat, Register, StatusUpdate};
-    let (t0, t1) = (Some(1_700_000_000_000), Some(1_700_000_000_500));
-    let mut register = item(Register, "foo-1", t0, None, Some("UP"));
-    register.instance_info = Some(replicated());
-    for (items, golden) in [
-        (vec![register], golden!("g16-register.json")),
-        (
-            vec![
-                item(Heartbeat, "foo-1", t1, Some("OUT_OF_SERVICE"), Some("OUT_OF_SERVICE")),
-                item(Heartbeat, "foo-2", t0, None, Some("UP")),
-            ],
-            golden!("g16-heartbeat.json"),
-        ),
-        (
-            vec![
-                item(StatusUpdate, "foo-1", t1, None, Some("OUT_OF_SERVICE")),
-                item(DeleteStatusOverride, "foo-3", t1, None, Some("UP")),
-            ],
-            golden!("g16-status.json"),
-        ),
-        (vec![item(Cancel, "foo-1", None, None, None)], golden!("g16-cancel.json")),
-    ] {
-        assert_eq!(text(encode::replication_list(&items)), golden);
-        let read = decode::replication_list(golden.as_bytes()).unwrap().items;
-        assert_eq!(read.into_iter().collect::<Result<Vec<_>, _>>(), Ok(items));
-    }
-}
-
-/// G17.
-/// Catalog: E9, E30
-/// Catalog: C31
-#[test]
-fn the_answer_to_a_batch() {
-    let mut newer = replicated();
-    newer.lease_info = newer.lease_info.map(|l| LeaseInfo { last_renewal_timestamp: 1_700_000_150_000, ..l });
-    let answer = |status_code, response_entity| ReplicationInstanceResponse { status_code, response_entity };
-    let response = ReplicationListResponse {
-        responses: vec![answer(200, None), answer(404, None), answer(409, Some(newer))],
-    };
-    let golden = golden!("g17-response.json");
-    assert_eq!(text(encode::replication_response(Format::Json, &response)), golden);
-    assert_eq!(decode::replication_response(golden.as_bytes()), Ok(response));
-}
-
-#[test]
-fn the_answer_to_a_batch_in_xml() {
-    let answer = |status_code, response_entity| ReplicationInstanceResponse { status_code, response_entity };
-    let mut response = ReplicationListResponse { responses: vec![answer(200, None)] };
-    assert_eq!(
-        text(encode::replication_response(Format::Xml, &response)),
-        "<com.netflix.eureka.cluster.protocol.ReplicationListResponse>\n  \
-           <responseList>\n    \
-             <com.netflix.eureka.cluster.protocol.ReplicationInstanceResponse>\n      \
-               <statusCode>200</statusCode>\n    \
-             </com.netflix.eureka.cluster.protocol.ReplicationInstanceResponse>\n  \
-           </responseList>\n\
-         </com.netflix.eureka.cluster.protocol.ReplicationListResponse>"
-    );
-    response.responses = vec![answer(409, Some(replicated()))];
-    let xml = text(encode::replication_response(Format::Xml, &response));
-    let fields = instance(Form::XML, &replicated());
-    let fields = fields.strip_prefix("<instance>\n").unwrap().strip_suffix("\n</instance>").unwrap();
-    let entity = format!(
-        "\n      <responseEntity class=\"com.netflix.appinfo.InstanceInfo\">\n      {}\n      </responseEntity>\n",
-        fields.replace('\n', "\n      ")
-    );
-    assert!(xml.contains(&entity), "{xml}");
-    response.responses.clear();
-    assert!(text(encode::replication_response(Format::Xml, &response)).contains("\n  <responseList/>\n"));
 }
 
 /// G18.
