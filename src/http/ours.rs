@@ -64,8 +64,9 @@ pub(super) async fn tell(
                 told.needed.extend(needed.then_some(position));
                 known
             }
-            Err(code) => {
+            Err((code, why)) => {
                 told.refused.push((position, code.as_u16()));
+                told.why.get_or_insert(why);
                 None
             }
         };
@@ -85,15 +86,15 @@ struct Outcome {
     known: Option<KeyState>,
 }
 
-fn merge(api: &Api, state: WireState, asks: bool, now: Tick) -> Result<Outcome, StatusCode> {
-    let refuse = |why: &str| {
+fn merge(api: &Api, state: WireState, asks: bool, now: Tick) -> Result<Outcome, (StatusCode, String)> {
+    let refuse = |why: String| {
         tracing::debug!(?why, "what a node tells of a key is refused");
-        StatusCode::BAD_REQUEST
+        (StatusCode::BAD_REQUEST, why)
     };
-    let state = state.read(now).map_err(|e| refuse(&e.to_string()))?;
+    let state = state.read(now).map_err(|e| refuse(e.to_string()))?;
     if let Some(content) = state.record.as_ref().and_then(|record| record.content.as_ref()) {
         register::check(content, &state.key.app, api.settings.http.require_amazon_instance_id)
-            .map_err(|why| refuse(&why))?;
+            .map_err(refuse)?;
     }
     let theirs = state.named();
     let how = if asks { How::Asks } else { How::Told };
@@ -101,9 +102,9 @@ fn merge(api: &Api, state: WireState, asks: bool, now: Tick) -> Result<Outcome, 
         Merged::Same => return Ok(Outcome { needed: false, known: None }),
         Merged::Known | Merged::Changed => false,
         Merged::NeedsRecord => true,
-        Merged::TooLarge(_) => return Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Merged::Full(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
-        Merged::FromTheFuture(e) => return Err(refuse(&e.to_string())),
+        Merged::TooLarge(oversize) => return Err((StatusCode::PAYLOAD_TOO_LARGE, oversize.to_string())),
+        Merged::Full(full) => return Err((StatusCode::SERVICE_UNAVAILABLE, full.to_string())),
+        Merged::FromTheFuture(e) => return Err(refuse(e.to_string())),
     };
     let here = api.registry.key_state_named(&theirs.key);
     let stamp = |state: &KeyState| state.record.as_ref().map(|record| record.stamp);

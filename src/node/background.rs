@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, sleep};
 
 use super::Node;
 use super::tasks::Tasks;
-use crate::clock::Clock;
+use crate::clock::{Clock, Tick};
 use crate::http::NodeState;
 use crate::peers::{COLLECT, PeerEurekaNodes};
 use crate::registry::{
@@ -18,8 +18,9 @@ use crate::registry::{
 };
 use crate::settings::RenewalAccounting;
 
-/// Between two looks at what was refused for want of room.
-const BOUNDS: Duration = Duration::from_secs(10);
+/// Between two looks at what was refused for want of room, and between two lines about one bound.
+const BOUNDS_LOOK: Duration = Duration::from_millis(500);
+const BOUNDS_LOGGED_EVERY: Duration = Duration::from_secs(10);
 
 /// The most instances of one pass that are named in the log, and the most characters of a name.
 const MOST_NAMED: usize = 20;
@@ -83,7 +84,7 @@ impl Node {
         self.every("delta-retention", timers.delta_retention, move || registry.forget_old_changes());
         let registry = Arc::clone(self.registry());
         self.every("renewal-accounting", RENEWAL_SLOT, move || registry.end_renewal_slot());
-        self.every("bounds", BOUNDS, self.watch_bounds());
+        self.every("bounds", BOUNDS_LOOK, self.watch_bounds());
         if self.api.settings.registry.accounting == RenewalAccounting::GlobalInterval {
             let registry = Arc::clone(self.registry());
             self.every("renewal-threshold", timers.renewal_threshold, move || {
@@ -124,10 +125,11 @@ impl Node {
         }
     }
 
-    /// Says when a bound was reached since the last look, and which setting moves it.
+    /// Says when a bound was reached, and which setting moves it: the first time at once, and then how often since.
     fn watch_bounds(&self) -> impl FnMut() + Send + 'static {
         let (registry, metrics) = (Arc::clone(self.registry()), self.metrics.clone());
-        let mut before = [0_u64; 8];
+        let clock = self.api.clock.clone();
+        let mut said: [(u64, Option<Tick>); 8] = [(0, None); 8];
         move || {
             let now = [
                 (
@@ -160,11 +162,12 @@ impl Node {
                     "request bodies refused: raise eurekad.limits.bytes-in-flight",
                 ),
             ];
-            for ((count, words), before) in now.into_iter().zip(&mut before) {
-                if count > *before {
+            let tick = clock.tick();
+            for ((count, words), (before, at)) in now.into_iter().zip(&mut said) {
+                if count > *before && at.is_none_or(|at| tick.since(at) >= BOUNDS_LOGGED_EVERY) {
                     tracing::warn!(times = count - *before, "{words}");
+                    (*before, *at) = (count, Some(tick));
                 }
-                *before = count;
             }
         }
     }

@@ -52,6 +52,8 @@ pub(super) struct Refused {
     pub(super) key: Key,
     pub(super) what: &'static str,
     pub(super) code: u16,
+    /// Why, in the peer's own words; a Java server has none.
+    pub(super) why: Option<String>,
 }
 
 /// One peer.
@@ -432,7 +434,7 @@ impl PeerEurekaNode {
 
     /// One line about refused changes a minute, with how many there were: a peer that is full refuses every one.
     fn log_refusals(&self, refused: &[Refused]) {
-        let Some(Refused { key, what, code }) = refused.first() else { return };
+        let Some(Refused { key, what, code, why }) = refused.first() else { return };
         self.wiring.metrics.refused.inc_by(refused.len() as u64);
         let now = self.wiring.clock.tick();
         let times = {
@@ -448,7 +450,8 @@ impl PeerEurekaNode {
             std::mem::take(&mut inner.refusals_since)
         };
         tracing::warn!(
-            peer = %self.url, times, code, app = ?key.app, id = ?key.id, what, "the peer refuses changes; this is one of them"
+            peer = %self.url, times, code, why, app = ?key.app, id = ?key.id, what,
+            "the peer refuses changes; this is one of them"
         );
     }
 

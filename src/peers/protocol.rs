@@ -33,8 +33,18 @@ pub struct Told {
     pub needed: Vec<usize>,
     /// The positions of the keys that were refused, each with a status code.
     pub refused: Vec<(usize, u16)>,
+    /// Why the first of these was, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// What is known here and was not said.
     pub known: Vec<WireState>,
+}
+
+impl Told {
+    /// Why something was refused, in the words of who refused it: cut, for they are shown to people.
+    pub fn says_why(&self) -> Option<String> {
+        self.why.as_deref().map(cut)
+    }
 }
 
 /// The digests of a registry.

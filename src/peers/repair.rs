@@ -13,6 +13,7 @@ use super::node::PeerEurekaNode;
 use super::nodes::PeerEurekaNodes;
 use super::problem::Problem;
 use super::protocol::{Compare, Compared, Tell, Told, WireState, hex};
+use super::taken::Taken;
 use super::view::{PeerKind, PeerState};
 use crate::registry::{Digests, How, Key};
 
@@ -30,6 +31,29 @@ const LONGEST_QUESTION: Duration = Duration::from_secs(2);
 
 /// How two digests of one key differ; `None` for what is not there.
 type Difference = BTreeMap<Key, (Option<String>, Option<String>)>;
+
+/// What came of asking a peer about keys, and of telling it what it lacks.
+#[derive(Debug, Default)]
+struct Inquired {
+    /// What the peer knew.
+    taken: Taken,
+    /// How many keys the peer refused, and why the first, in its own words.
+    refused: usize,
+    why: Option<String>,
+    /// How many it lacks and is not told of: what is overdue is brought back nowhere.
+    kept_back: usize,
+}
+
+impl Inquired {
+    fn add_refused(&mut self, answer: &Told) {
+        self.refused += answer.refused.len();
+        self.why = self.why.take().or_else(|| answer.says_why());
+    }
+
+    fn still_differ(&self) -> usize {
+        self.refused + self.kept_back + self.taken.left_out
+    }
+}
 
 impl PeerEurekaNodes {
     /// Compares with every node of this kind that is open, and puts right what differs.
@@ -74,7 +98,7 @@ impl PeerEurekaNode {
     /// Compares with this peer. After `settle`, what still differs in the same way is put right.
     async fn compare(&self, settle: Option<Duration>) {
         let wiring = self.wiring();
-        let outcome: Result<usize, Problem> = async {
+        let outcome: Result<(), Problem> = async {
             let (mut differs, mut lost) = self.differences().await?;
             if let Some(settle) = settle
                 && !differs.is_empty()
@@ -87,20 +111,21 @@ impl PeerEurekaNode {
             self.note_compared_now();
             wiring.metrics.compared.inc();
             let keys: Vec<Key> = differs.into_keys().collect();
-            let changed = self.inquire(&keys, true).await?;
-            if keys.is_empty() {
-                return Ok(0);
+            let inquired = self.inquire(&keys, true).await?;
+            let put_right = keys.len().saturating_sub(inquired.still_differ());
+            if put_right > 0 {
+                let explained = lost || settle.is_none();
+                let counter =
+                    if explained { &wiring.metrics.repaired } else { &wiring.metrics.repaired_unexplained };
+                counter.inc_by(put_right as u64);
+                tracing::info!(
+                    peer = %self.url(), differed = keys.len(), put_right, changed_here = inquired.taken.changed,
+                    after_a_known_loss = lost, first = keys.first().map(|key| format!("{}/{}", key.app, key.id)),
+                    "put right what differed"
+                );
             }
-            if lost || settle.is_none() {
-                wiring.metrics.repaired.inc_by(keys.len() as u64);
-            } else {
-                wiring.metrics.repaired_unexplained.inc_by(keys.len() as u64);
-            }
-            tracing::info!(
-                peer = %self.url(), differed = keys.len(), changed_here = changed, after_a_known_loss = lost,
-                first = keys.first().map(|key| format!("{}/{}", key.app, key.id)), "put right what differed"
-            );
-            Ok(changed)
+            self.log_what_still_differs(&inquired);
+            Ok(())
         }
         .await;
         if let Err(problem) = outcome {
@@ -153,37 +178,60 @@ impl PeerEurekaNode {
         self.wiring().losses.ago(self.wiring().clock.tick()).is_some_and(|ago| ago <= since)
     }
 
-    /// Asks what the peer knows of these keys and merges it; with `tell`, also tells it what it lacks. Returns how many
-    /// changed here.
-    async fn inquire(&self, keys: &[Key], tell: bool) -> Result<usize, Problem> {
+    /// One line a minute about what one of the two has no place for: until somebody does something, every comparison finds
+    /// it again.
+    fn log_what_still_differs(&self, inquired: &Inquired) {
+        let Inquired { taken, refused, why, .. } = inquired;
+        let mut said = Vec::new();
+        if *refused > 0 {
+            let why = why.as_deref().unwrap_or("it does not say why");
+            said.push(format!("the peer refuses {refused} of what is known here: {why:?}"));
+        }
+        if taken.left_out > 0 {
+            let why = taken.why.as_deref().unwrap_or_default();
+            said.push(format!("{} of what the peer knows are not taken here: {why:?}", taken.left_out));
+        }
+        if !said.is_empty()
+            && let Some(suppressed) = self.logged().differs.admit(self.wiring().clock.tick())
+        {
+            let suppressed = suppressed.times();
+            tracing::warn!(peer = %self.url(), suppressed, "instances differ and stay so: {}", said.join("; "));
+        }
+    }
+
+    /// Asks what the peer knows of these keys and merges it; with `tell`, also tells it what it lacks.
+    async fn inquire(&self, keys: &[Key], tell: bool) -> Result<Inquired, Problem> {
         let registry = &self.wiring().registry;
-        let mut changed = 0;
+        let mut inquired = Inquired::default();
         for chunk in keys.chunks(MOST_KEYS) {
             let now = self.wiring().clock.tick();
             let names = chunk.iter().map(|key| WireState::of(&registry.key_state_named(key), now));
             let question = Tell { asks: true, keys: names.collect() };
             let answer: Told = self.ask("peerreplication/ours/tell", &question).await?;
-            changed += self.take_in(answer.known, now, How::Answers).changed;
-            let mut refused = !answer.refused.is_empty();
+            let refused_before = inquired.refused;
+            inquired.add_refused(&answer);
+            inquired.taken.add(self.take_in(answer.known, now, How::Answers));
             let needed = answer.needed.iter().filter_map(|position| chunk.get(*position)).filter(|_| tell);
             // What is overdue here is brought back nowhere.
             let needed = needed.filter(|key| {
                 registry.entry(key).is_some_and(|entry| !entry.lease.is_overdue_by_its_duration(now))
             });
+            let lacks = answer.needed.len();
             let whole: Vec<WireState> =
                 needed.map(|key| WireState::of(&registry.key_state(key), now)).collect();
+            inquired.kept_back += lacks.saturating_sub(whole.len());
             if !whole.is_empty() {
                 let told = Tell { asks: true, keys: whole };
                 let answer: Told = self.ask("peerreplication/ours/tell", &told).await?;
-                changed += self.take_in(answer.known, now, How::Answers).changed;
-                refused |= !answer.refused.is_empty();
+                inquired.add_refused(&answer);
+                inquired.taken.add(self.take_in(answer.known, now, How::Answers));
             }
-            if refused {
+            if inquired.refused > refused_before {
                 // It will differ the next time too.
                 self.wiring().losses.note(now);
             }
         }
-        Ok(changed)
+        Ok(inquired)
     }
 }
 

@@ -9,9 +9,10 @@ use crate::settings::PeerUrl;
 pub(super) struct Taken {
     /// What changed something here.
     pub(super) changed: usize,
-    left_out: usize,
+    /// What there was no place for.
+    pub(super) left_out: usize,
     /// Why the first was left out.
-    why: Option<String>,
+    pub(super) why: Option<String>,
 }
 
 impl Taken {

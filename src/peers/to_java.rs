@@ -40,6 +40,7 @@ impl PeerEurekaNode {
                     key: sent.key.clone(),
                     what: sent.item.action.as_str(),
                     code,
+                    why: None,
                 }),
             }
         }

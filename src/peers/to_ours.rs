@@ -34,15 +34,13 @@ impl PeerEurekaNode {
             return Ok(None);
         }
         let answer: Told = self.ask("peerreplication/ours/tell", &tell).await?;
+        let why = answer.says_why();
         let at = |position: usize| told.get(position).map(|(key, _)| (*key).clone());
         let record = Flags { record: true, ..Flags::default() };
         answers.again.extend(answer.needed.into_iter().filter_map(at).map(|key| (key, record)));
-        answers.refused.extend(
-            answer
-                .refused
-                .into_iter()
-                .filter_map(|(position, code)| Some(Refused { key: at(position)?, what: "state", code })),
-        );
+        answers.refused.extend(answer.refused.into_iter().filter_map(|(position, code)| {
+            Some(Refused { key: at(position)?, what: "state", code, why: why.clone() })
+        }));
         self.take_in(answer.known, now, How::Answers);
         Ok(Some(answers))
     }

@@ -4,6 +4,7 @@ use axum::http::Method;
 use eurekad::registry::Origin;
 use serde_json::Value;
 
+use crate::log::Log;
 use crate::metrics::scrape;
 use crate::net::{AB, Member, Net, alike, pair, pass_ms, put_right, trio};
 
@@ -172,6 +173,45 @@ async fn a_full_node_refuses(limit: &str) {
     assert_eq!((a.node.registry().len(), b.node.registry().len()), (5, 5));
     pass_ms(65_000).await;
     assert!(a.peer("b:1").compared.unwrap().equal);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_full_node_refuses_is_said_with_its_words_and_not_counted_as_put_right() {
+    let net = Net::default();
+    let log = Log::default();
+    let _logging = log.begin();
+    let a = Member::new(&net, "a:1", &AB, &[]);
+    let b = Member::new(&net, "b:1", &AB, &["--eurekad.limits.instances=5"]);
+    tokio::join!(a.node.boot(), b.node.boot());
+    pass_ms(6_000).await;
+    for n in 0..8 {
+        a.register_for_long(&format!("i-{n}")).await;
+    }
+    // The full node says so itself, and does not wait for a sum.
+    pass_ms(1_000).await;
+    let setting = "raise eurekad.limits.instances";
+    let full = "registrations refused: raise eurekad.limits.instances";
+    assert_eq!(log.lines_with(full).len(), 1);
+    let refuses = log.lines_with("the peer refuses changes");
+    assert!(refuses.len() == 1 && refuses[0].contains(setting), "{refuses:#?}");
+    pass_ms(300_000).await;
+    let sums = log.lines_with(full).len();
+    assert!((2..=32).contains(&sums), "one in ten seconds: {sums}");
+    assert!(log.lines_with("put right what differed").is_empty());
+    assert_eq!(put_right([&a, &b]), (0, 0));
+    // Both sides say what differs, and why, once a minute.
+    for (words, peer) in
+        [("the peer refuses 3 of", "http://b:1/"), ("3 of what the peer knows", "http://a:1/")]
+    {
+        let lines = log.lines_with(words);
+        assert!((1..=7).contains(&lines.len()), "{lines:#?}");
+        assert!(lines.iter().all(|line| line.contains(setting) && line.contains(peer)), "{lines:#?}");
+    }
+    // With room again they are put right, and that is counted.
+    b.cancel("i-0").await;
+    pass_ms(70_000).await;
+    assert!(!log.lines_with("put right what differed").is_empty());
+    assert_eq!(put_right([&a, &b]).1, 0);
 }
 
 #[tokio::test(start_paused = true)]
