@@ -209,6 +209,7 @@ impl Node {
                     instances,
                     "opening without a copy: not every peer answered. If there should be instances, check the peers in \
                      eureka.client.service-url (--peers) before clients read from here"
+                self.metrics.peers.opened_without_copy.set(1);
                 );
             }
         }

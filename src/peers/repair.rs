@@ -59,6 +59,10 @@ impl PeerEurekaNodes {
     /// Compares with every node of this kind that is open, and puts right what differs.
     pub async fn compare(&self) {
         join_all(self.open_ours().iter().map(|node| node.compare(Some(SETTLE)))).await;
+        if self.distinct().iter().all(|node| node.is_known_here()) {
+            // Whatever it opened without, it has by now.
+            self.wiring().metrics.opened_without_copy.set(0);
+        }
     }
 
     /// The same at the end of the copy at start, when everything that differs is new here.
@@ -95,6 +99,11 @@ impl PeerEurekaNodes {
 }
 
 impl PeerEurekaNode {
+    /// Whether it was compared with. A Java server is not: its clients are told to register here by their heartbeats.
+    fn is_known_here(&self) -> bool {
+        self.compared_ago().is_some() || (self.kind() == PeerKind::Java && self.answers())
+    }
+
     /// Compares with this peer. After `settle`, what still differs in the same way is put right.
     async fn compare(&self, settle: Option<Duration>) {
         let wiring = self.wiring();

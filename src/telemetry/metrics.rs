@@ -150,6 +150,8 @@ pub struct PeerMetrics {
     pub crowded_out: Counter,
     /// Answers of peers over their limit.
     pub answers_too_large: Counter,
+    /// Whether the node has opened without a copy, though not every peer had answered that it has none.
+    pub opened_without_copy: Gauge,
 }
 
 impl Metrics {
@@ -249,6 +251,9 @@ impl PeerMetrics {
         ] {
             names.register(name, help, counter.clone());
         }
+        let help =
+            "1 after it opened without a copy of a peer's registry, until it was compared with every peer";
+        names.register("opened_without_copy", help, self.opened_without_copy.clone());
     }
 }
 

@@ -116,6 +116,32 @@ async fn a_node_that_opens_without_a_copy_says_of_each_peer_why() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn that_a_node_opened_without_a_copy_is_shown_until_it_has_seen_what_every_peer_has() {
+    let net = Net::default();
+    let shown = |node: &Member| node.node.metrics().peers.opened_without_copy.get();
+    let abc = ["a:1", "b:1", "c:1"];
+    let soon = ["--eurekad.boot.sync-timeout-ms=3000"];
+    let c = Member::start_with(&net, "c:1", &[], &["--spring.security.user.password=secret"]).await;
+    assert_eq!(shown(&c), 0);
+    let (a, b) = (Member::new(&net, "a:1", &abc, &soon), Member::new(&net, "b:1", &abc, &soon));
+    tokio::join!(a.node.boot(), b.node.boot());
+    assert_eq!(shown(&a), 1);
+    // It agrees with another that has nothing either, and the third one still refuses both.
+    pass_ms(130_000).await;
+    assert!(a.peer("b:1").compared.unwrap().equal);
+    assert_eq!(shown(&a), 1);
+    c.kill().await;
+    let c = Member::start(&net, "c:1", &abc).await;
+    assert_eq!(shown(&c), 0);
+    pass_ms(130_000).await;
+    assert_eq!(shown(&a), 0);
+    // One that finds somebody to copy from opens with a copy.
+    b.kill().await;
+    let b = Member::start_with(&net, "b:1", &abc, &soon).await;
+    assert_eq!(shown(&b), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_ends_says_whom_it_could_not_tell_what_happened_last() {
     let net = Net::default();
     let log = Log::default();
