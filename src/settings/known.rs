@@ -62,6 +62,15 @@ impl Index {
         self.keys.keys().any(|known| known.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
     }
 
+    /// What a key belongs below that is the end of a setting's. Only ends of several words are: others, such as `port`, may
+    /// be anybody's. `key` is relaxed.
+    pub(super) fn section_of(&self, key: &str) -> Option<&'static str> {
+        let ends = SETTINGS.iter().filter_map(|setting| setting.key.rsplit_once('.'));
+        ends.filter(|(_, end)| end.contains('-'))
+            .find(|(_, end)| relaxed(end) == key)
+            .map(|(section, _)| section)
+    }
+
     /// The key that is spelt most like `key`, if it is so like it that it may be meant. Only keys are looked at that begin
     /// as ours and Spring's do: a file may have thousands of others.
     pub(super) fn nearest(&self, key: &str) -> Option<&'static str> {

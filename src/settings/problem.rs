@@ -124,6 +124,18 @@ pub enum Note {
         /// The setting that is spelt most like it.
         nearest: Option<&'static str>,
     },
+    /// A section of a YAML file in which nothing stands: as a rule what follows it is not indented.
+    EmptySection {
+        /// What was given.
+        place: Place,
+    },
+    /// A key at the top of a YAML file that is the end of a setting's.
+    Outside {
+        /// What was given.
+        place: Place,
+        /// What it belongs below.
+        section: &'static str,
+    },
     /// A profile that nothing is written for.
     Profile {
         /// Its name.
@@ -144,7 +156,10 @@ impl Note {
     /// Whether it may well be a mistake.
     pub fn is_warning(&self) -> bool {
         match self {
-            Self::Unknown { .. } | Self::Profile { .. } => true,
+            Self::Unknown { .. }
+            | Self::EmptySection { .. }
+            | Self::Outside { .. }
+            | Self::Profile { .. } => true,
             Self::Meaningless { why, .. } => *why == MOVES_HEALTH,
         }
     }
@@ -153,7 +168,10 @@ impl Note {
     pub fn meaningless(&self) -> Option<&Place> {
         match self {
             Self::Meaningless { place, .. } => Some(place),
-            Self::Unknown { .. } | Self::Profile { .. } => None,
+            Self::Unknown { .. }
+            | Self::EmptySection { .. }
+            | Self::Outside { .. }
+            | Self::Profile { .. } => None,
         }
     }
 }
@@ -166,6 +184,10 @@ impl fmt::Display for Note {
             }
             Self::Unknown { place, nearest: None } => {
                 write!(f, "{place}: no such setting, it changes nothing")
+            }
+            Self::EmptySection { place } => write!(f, "{place} is empty: is what follows it indented?"),
+            Self::Outside { place, section } => {
+                write!(f, "{place}: stands by itself, so it changes nothing; it belongs below {section}")
             }
             Self::Profile { name, known } if known.is_empty() => {
                 write!(f, "the profile {name} is active, and no file and no document is for it")

@@ -67,6 +67,22 @@ pub struct Place {
     pub origin: Origin,
 }
 
+impl Place {
+    /// Whether it is in a file in which indentation counts.
+    pub(super) fn is_in_yaml(&self) -> bool {
+        match &self.origin {
+            Origin::File { path, .. } => {
+                path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+            }
+            Origin::Default
+            | Origin::System
+            | Origin::Environment(_)
+            | Origin::Inline
+            | Origin::Argument(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {

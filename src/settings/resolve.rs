@@ -75,7 +75,11 @@ pub(super) fn resolve(
         Note::Unknown { place: Place { origin: Origin::Environment(name), .. }, .. } => {
             !used.contains(&**name)
         }
-        Note::Unknown { .. } | Note::Profile { .. } | Note::Meaningless { .. } => true,
+        Note::Unknown { .. }
+        | Note::EmptySection { .. }
+        | Note::Outside { .. }
+        | Note::Profile { .. }
+        | Note::Meaningless { .. } => true,
     });
     if problems.is_empty() {
         Ok(Loaded { settings, effective, notes, profiles: profiles.0.clone(), files })
@@ -238,6 +242,13 @@ impl<'a> Sorted<'a> {
         let (place, key) = (property.place(), relaxed(&property.key));
         // A section with nothing in it.
         if property.value.is_empty() && index.is_beginning(&key) {
+            self.notes.extend(place.is_in_yaml().then_some(Note::EmptySection { place }));
+            return;
+        }
+        if let Some(section) = index.section_of(&key).filter(|_| place.is_in_yaml())
+            && !self.is_named_by_a_placeholder(&key)
+        {
+            self.notes.push(Note::Outside { place, section });
             return;
         }
         let nearest = index.nearest(&key);
@@ -250,6 +261,12 @@ impl<'a> Sorted<'a> {
         } else if key.starts_with("eureka") || nearest.is_some() {
             self.notes.push(Note::Unknown { place, nearest });
         }
+    }
+
+    /// Whether some value asks for this key's: then it stands where it does for that. `key` is relaxed.
+    fn is_named_by_a_placeholder(&self, key: &str) -> bool {
+        let placeholder = format!("${{{key}");
+        self.all.iter().any(|property| relaxed(&property.value).contains(&placeholder))
     }
 
     /// A name that comes from an environment variable is one that a file spells with other letters, if there is one.

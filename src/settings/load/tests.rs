@@ -174,7 +174,11 @@ fn what_placeholders_name_is_no_misspelt_setting_and_chance_is_one_of_them() {
     let folder = Folder::with(&[("application.yml", text)]);
     let loaded = folder.load(&[("EUREKA_PASSWORD", "x"), ("EUREKA_OTHER", "y")], &[]).unwrap();
     let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
-    assert_eq!(said, ["EUREKA_OTHER: no such setting, it changes nothing"]);
+    let expected = [
+        "application.yml:2: eureka.server is empty: is what follows it indented?",
+        "EUREKA_OTHER: no such setting, it changes nothing",
+    ];
+    assert_eq!(said, expected);
     let id = loaded.effective.iter().find(|e| e.key == "eureka.instance.instance-id").unwrap();
     assert!(id.value.len() == 32 && id.value.bytes().all(|b| b.is_ascii_hexdigit()), "{}", id.value);
     let text = "eureka.instance.instance-id: ${random.int(10)}\n";
@@ -251,6 +255,37 @@ fn unknown_keys_of_eurekas_are_warned_of_and_others_are_not_looked_at() {
     let loaded = Folder::with(&[]).load(&[("EUREKAD_BIN", "/usr/bin/eurekad")], &[]).unwrap();
     let said: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["EUREKAD_BIN: no such setting, it changes nothing"]);
+}
+
+#[test]
+fn a_yaml_file_whose_lines_are_not_indented_is_warned_of() {
+    let notes = |name: &str, text: &str| {
+        let loaded = Folder::with(&[(name, text)]).load(&[], &[]).unwrap();
+        assert!(loaded.notes.iter().all(Note::is_warning));
+        loaded.notes.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let flat = "server:\nport: 8799\neureka:\nclient:\nservice-url:\ndefaultZone: http://a:8761/eureka/\n";
+    let said = notes("application.yml", flat);
+    let expected = [
+        "application.yml:1: server is empty: is what follows it indented?",
+        "application.yml:3: eureka is empty: is what follows it indented?",
+        "application.yml:6: defaultZone: stands by itself, so it changes nothing; it belongs below \
+         eureka.client.service-url",
+    ];
+    assert_eq!(said, expected);
+    let said = notes("application.yml", "eureka:\n  server:\nenableSelfPreservation: false\nspring:\n");
+    let expected = [
+        "application.yml:2: eureka.server is empty: is what follows it indented?",
+        "application.yml:3: enableSelfPreservation: stands by itself, so it changes nothing; it belongs below \
+         eureka.server",
+        "application.yml:4: spring is empty: is what follows it indented?",
+    ];
+    assert_eq!(said, expected);
+    // What is somebody's own, or for a placeholder, is not looked at; nor is what no indentation is for.
+    let own = "port: 1\nname: x\nkafka:\ndefault-zone: http://a/\n\
+        eureka.client.service-url.defaultZone: ${defaultZone:}\n";
+    assert!(notes("application.yml", own).is_empty());
+    assert!(notes("application.properties", "eureka.client=\ndefaultZone=x\n").is_empty());
 }
 
 #[test]
