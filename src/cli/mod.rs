@@ -78,6 +78,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let (dotted, others) = split_arguments(arguments);
+    if let Some(said) = others.iter().find_map(|option| for_java(option)) {
+        say(&format!("eurekad: {said}"));
+        return ExitCode::from(USAGE);
+    }
     let command = Arguments::command()
         .version(BUILT.as_str())
         .after_long_help(settings_help())
@@ -142,6 +146,18 @@ fn text((position, argument): (usize, OsString)) -> Result<String, String> {
             _ => format!("argument {position}"),
         }
     })
+}
+
+/// What to write instead of an option of Java's, without its value, which may be a password.
+fn for_java(option: &str) -> Option<String> {
+    let (name, _) = option.split_once('=').unwrap_or((option, ""));
+    match name.strip_prefix("-D") {
+        Some(key) if key.contains('.') => {
+            Some(format!("{name}=… is Java's way to say it; here it is --{key}=…"))
+        }
+        _ => (name == "-jar" || name.starts_with("-X"))
+            .then(|| format!("{name} is an option of Java's; leave it out, there is no Java here")),
+    }
 }
 
 /// Why a command did not do what it should.

@@ -15,6 +15,9 @@ use crate::settings::{Loaded, Note, Settings};
 use crate::telemetry::start_logging;
 use crate::version::BUILT;
 
+/// Of the keys that change nothing so many are named at the start.
+const MOST_NAMED: usize = 3;
+
 /// Runs a node with such settings.
 ///
 /// # Errors
@@ -30,10 +33,11 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
     let meaningless: Vec<String> =
         notes.iter().filter_map(Note::meaningless).map(|place| place.key.clone()).collect();
     if !meaningless.is_empty() {
-        let keys = meaningless.join(", ");
+        let (number, some) = (meaningless.len(), &meaningless[..meaningless.len().min(MOST_NAMED)]);
         tracing::info!(
-            keys,
-            "settings of the Java server that change nothing here; `eurekad settings` says why"
+            number,
+            some = some.join(", "),
+            "settings of the Java server that change nothing here; `eurekad settings` lists them and says why"
         );
     }
     raise_open_files(settings.http.max_connections);
@@ -102,8 +106,9 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
 
 /// The URL of everything, for people.
 fn base_url(settings: &Settings, address: SocketAddr) -> String {
-    // Nobody can go to 0.0.0.0.
-    let host = if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
+    // Nobody can go to 0.0.0.0, and from other machines nobody to localhost.
+    let own = || settings.instance.host_name.clone();
+    let host = if address.ip().is_unspecified() { own() } else { address.ip().to_string() };
     let host = if host.contains(':') { format!("[{host}]") } else { host };
     format!("http://{host}:{}{}", address.port(), settings.http.context_path)
 }
@@ -194,4 +199,22 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{from_arguments, split_arguments};
+
+    #[test]
+    fn people_are_told_an_address_that_leads_here_from_other_machines_too() {
+        let settings = ["--eureka.instance.hostname=node1", "--server.servlet.context-path=/registry"];
+        let (settings, _) = split_arguments(settings.map(str::to_owned));
+        let settings = from_arguments(&settings).unwrap();
+        let url = |address: &str| base_url(&settings, address.parse().unwrap());
+        assert_eq!(url("0.0.0.0:8761"), "http://node1:8761/registry");
+        assert_eq!(url("[::]:8761"), "http://node1:8761/registry");
+        assert_eq!(url("127.0.0.1:1"), "http://127.0.0.1:1/registry");
+        assert_eq!(url("[::1]:1"), "http://[::1]:1/registry");
+    }
 }

@@ -203,7 +203,10 @@ impl Node {
             if synced.sources > 0 {
                 tracing::info!(instances, sources = synced.sources, "the registry is copied");
             } else if synced.complete {
-                tracing::info!(instances, "no peer has anything to copy");
+                tracing::info!(
+                    told_meanwhile = instances,
+                    "no peer has a registry to copy: they are starting too"
+                );
             } else {
                 tracing::warn!(
                     instances,

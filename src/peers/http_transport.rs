@@ -85,10 +85,28 @@ fn failed(error: &reqwest::Error) -> TransportError {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    let detail = if cause.source().is_none() && error.source().is_none() {
+    let detail = if failure == Failure::TimedOut {
+        // "deadline has elapsed", "operation timed out": the same once more.
+        String::new()
+    } else if cause.source().is_none() && error.source().is_none() {
         "no further detail".to_owned()
     } else {
         cause.to_string()
     };
     TransportError { failure, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_peer_that_does_not_answer_in_time_only_that_is_said() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let transport = HttpTransport::new(Duration::from_secs(5), Duration::from_millis(50), 1000).unwrap();
+        let mut request = Request::new(Bytes::new());
+        *request.uri_mut() = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
+        let failed = transport.send(request).await.unwrap_err();
+        assert_eq!(failed.to_string(), "did not answer in time");
+    }
 }

@@ -34,15 +34,15 @@ pub enum Failure {
 
 /// There is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {detail}", match failure {
+#[error("{}{}{detail}", match failure {
     Failure::Unreachable => "cannot be reached",
     Failure::TimedOut => "did not answer in time",
     Failure::Broken => "broke the connection",
     Failure::TooLarge => "answered too much",
-})]
+}, if detail.is_empty() { "" } else { ": " })]
 pub struct TransportError {
     /// What kind of failure.
     pub failure: Failure,
-    /// What the network said.
+    /// What the network said, where that is more than the failure says.
     pub detail: String,
 }

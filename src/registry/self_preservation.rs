@@ -90,8 +90,9 @@ impl fmt::Display for SelfPreservation {
             }
             State::TooFewLeases { arms_at } => write!(
                 f,
-                "not armed: {leases} leases, it arms at {arms_at} (eurekad.self-preservation.min-leases); overdue \
-                 leases are evicted"
+                "not armed: {leases} {}, it arms at {arms_at} (eurekad.self-preservation.min-leases); overdue \
+                 leases are evicted",
+                if *leases == 1 { "lease" } else { "leases" }
             ),
             State::Armed => write!(
                 f,
@@ -149,7 +150,9 @@ mod tests {
     fn a_tiny_registry_is_never_protected() {
         let tiny = SelfPreservation::decide(Evidence { leases: 9, renewals: 0, ..ENOUGH });
         assert_eq!(tiny.state, State::TooFewLeases { arms_at: 10 });
-        assert!(tiny.allows_eviction());
+        assert!(tiny.allows_eviction() && tiny.to_string().contains(" 9 leases,"));
+        let one = SelfPreservation::decide(Evidence { leases: 1, ..ENOUGH });
+        assert!(one.to_string().contains(" 1 lease,"), "{one}");
     }
 
     #[test]

@@ -33,6 +33,29 @@ fn a_term_signal_ends_it_in_order() {
 }
 
 #[test]
+fn settings_of_a_java_server_that_change_nothing_take_one_short_line_of_the_start() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let settings = [
+        "--eureka.client.fetch-registry=false",
+        "--spring.main.banner-mode=off",
+        "--server.tomcat.threads.max=20",
+        "--server.tomcat.accept-count=5",
+    ];
+    let mut command = command(&settings);
+    // It ends at once, after it has said what it makes of its settings.
+    let output = command.args(["--port", &port]).stderr(Stdio::piped()).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("change nothing here")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("`eurekad settings` lists them"), "{log}");
+    let named = settings.iter().filter(|setting| {
+        let key = setting.trim_start_matches('-').split('=').next().unwrap();
+        lines[0].contains(key)
+    });
+    assert_eq!((named.count(), lines[0].contains("number=4")), (3, true), "{log}");
+}
+
+#[test]
 fn a_log_that_nobody_reads_any_more_stops_neither_eviction_nor_the_end() {
     let mut node = Program::start(&EVICT_OFTEN);
     drop(node.log.take());
@@ -112,12 +135,18 @@ fn the_access_log_comes_as_json_too() {
 
 #[test]
 fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
-    let cases: [(&[&OsStr], &str); 5] = [
+    let cases: [(&[&OsStr], &str); 8] = [
         (&[OsStr::from_bytes(b"\xff")], "is not UTF-8"),
         (&[OsStr::new("--port=abc")], "--port=abc: expected a port, 0 to 65535"),
         (&[OsStr::new("--eurekad.log.filter=loud")], "expected off, error, warn, info, debug or trace"),
         (&[OsStr::new("--eurekad.limits.conections=1")], "did you mean eurekad.limits.connections?"),
         (&[OsStr::new("--nonsense")], "unexpected argument"),
+        (
+            &[OsStr::new("-Dserver.port=secret")],
+            "-Dserver.port=… is Java's way to say it; here it is --server.port=…",
+        ),
+        (&[OsStr::new("-Xmx512m")], "-Xmx512m is an option of Java's"),
+        (&[OsStr::new("--config=my/server.jar")], "unzip -p my/server.jar BOOT-INF/classes/application.yml"),
     ];
     for (arguments, words) in cases {
         let mut command = command(&[]);

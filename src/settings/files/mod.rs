@@ -108,6 +108,13 @@ impl Places {
 
     /// Reads one of them. Its path is shown as it is given.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<Document>, Unreadable> {
+        if path.extension().is_some_and(|ending| ending == "jar" || ending == "war") {
+            let what = format!(
+                "is a Java program; take its settings out: unzip -p {} BOOT-INF/classes/application.yml > application.yml",
+                path.display()
+            );
+            return Err(Unreadable::new(path, 0, what));
+        }
         let text = bounded(&self.directory.join(path)).map_err(|e| {
             let what = if e.kind() == std::io::ErrorKind::NotFound {
                 "there is no such file; name another with --config, or leave --config out".to_owned()
