@@ -88,6 +88,7 @@ impl Node {
             metrics.cache.clone(),
             workers.clone(),
         );
+        let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let peers = Arc::new(PeerEurekaNodes::new(Wiring {
             id,
             clock: clock.clone(),
@@ -97,8 +98,8 @@ impl Node {
             resolver,
             metrics: metrics.peers.clone(),
             losses: Arc::default(),
+            app: own.app.clone(),
         }));
-        let own = Arc::new(own_instance(&settings, port, clock.epoch_millis()));
         let gate = Gate::new(clock.clone(), settings.http.serve_while_syncing);
         let access = Access::new(&settings.access);
         let context_path = settings.http.context_path.clone();
@@ -208,11 +209,11 @@ impl Node {
                     "no peer has a registry to copy: they are starting too"
                 );
             } else {
+                self.metrics.peers.opened_without_copy.set(1);
                 tracing::warn!(
                     instances,
                     "opening without a copy: not every peer answered. If there should be instances, check the peers in \
                      eureka.client.service-url (--peers) before clients read from here"
-                self.metrics.peers.opened_without_copy.set(1);
                 );
             }
         }

@@ -4,6 +4,7 @@ mod actuator;
 mod health;
 mod metrics;
 mod page;
+mod who;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The page at `/`: what this server is and what it holds.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use eurekad_wire::{InstanceStatus, made_writable};
 
-use super::Ops;
+use super::{Ops, who};
 use crate::http::NodeState;
-use crate::peers::{PeerKind, PeerState, PeerView};
+use crate::peers::{NodeId, PeerKind, PeerState, PeerView};
 use crate::registry::{Happened, RecentEvent, Scope};
 
 /// The most instances and events that are listed; a page of everything would help nobody.
@@ -22,6 +23,11 @@ const MOST_EVENTS: usize = 20;
 #[template(path = "index.html")]
 struct Index<'a> {
     version: &'a str,
+    host: &'a str,
+    id: &'a str,
+    node: String,
+    /// Where its peers have it listed, if it is in its own list.
+    listed: Option<String>,
     context_path: &'a str,
     /// What leads from this page to the root of all paths, in front of a relative link.
     root: String,
@@ -55,12 +61,16 @@ struct Instance {
     /// How long ago its client was heard.
     heard: String,
     overdue: bool,
+    /// Whether it is this very node.
+    itself: bool,
     /// A link, if the instance named one that a browser may follow.
     link: Option<String>,
 }
 
 struct Peer {
     url: String,
+    /// What it is registered as, if that is known.
+    name: Option<String>,
     kind: String,
     up: bool,
     state: String,
@@ -70,8 +80,15 @@ struct Peer {
     registry: String,
 }
 
-impl From<PeerView> for Peer {
-    fn from(view: PeerView) -> Self {
+impl Peer {
+    fn new(view: PeerView, names: &HashMap<NodeId, String>) -> Self {
+        let name = match view.kind {
+            PeerKind::Ours(id) => Some(match names.get(&id) {
+                Some(name) => format!("{name}, node {id}"),
+                None => format!("node {id}"),
+            }),
+            PeerKind::Unknown | PeerKind::Java | PeerKind::Myself => None,
+        };
         let state = match (&view.last_error, view.round_trip) {
             (Some(error), _) => error.clone(),
             (None, Some(took)) => format!("answered in {} ms", took.as_millis()),
@@ -94,7 +111,7 @@ impl From<PeerView> for Peer {
             }
         };
         let PeerView { url, available: up, queued, dropped, .. } = view;
-        Self { url, kind, up, state, queued, dropped, registry }
+        Self { url, name, kind, up, state, queued, dropped, registry }
     }
 }
 
@@ -125,6 +142,7 @@ fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
     let api = &ops.api;
     let (settings, registry, now) = (&api.settings, &api.registry, api.clock.tick());
     let decided = registry.self_preservation();
+    let names = who::registered_as(api);
     let content = registry.content(&Scope::All);
     let groups = content.iter().flat_map(|content| &content.groups);
     let mut rows: Vec<Instance> = groups
@@ -142,6 +160,7 @@ fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
                 overridden: info.overridden_status != InstanceStatus::Unknown,
                 heard: ago(now.since(entry.lease.last_heard())),
                 overdue: entry.lease.is_expired(now, Duration::ZERO),
+                itself: info.app == api.own.app && info.id() == api.own.id(),
                 link: link.map(str::to_owned),
             }
         })
@@ -149,6 +168,10 @@ fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
     rows.sort_by(|a, b| (&a.app, &a.id).cmp(&(&b.app, &b.id)));
     Index {
         version: crate::version::VERSION,
+        host: &api.own.host_name,
+        id: api.own.id(),
+        node: api.peers.id().to_string(),
+        listed: api.peers.own_url(),
         context_path: &settings.http.context_path,
         root: to_root(asked, &settings.http.dashboard_path),
         metrics: settings.http.management_port.is_none(),
@@ -168,7 +191,7 @@ fn view<'a>(ops: &'a Ops, asked: &str) -> Index<'a> {
         },
         protecting: !decided.allows_eviction(),
         overdue: registry.overdue(Duration::ZERO).len(),
-        peers: api.peers.views().into_iter().map(Peer::from).collect(),
+        peers: api.peers.views().into_iter().map(|view| Peer::new(view, &names)).collect(),
         left_out: decided.leases.saturating_sub(rows.len()),
         rows,
         registered: events(registry.recent_registrations()),

@@ -55,6 +55,11 @@ impl PeerList {
         self.last().complete
     }
 
+    /// The URLs that were found by resolving names, as of the last reading.
+    pub(super) fn found_by_name(&self) -> Vec<PeerUrl> {
+        self.last().names.values().flatten().cloned().collect()
+    }
+
     /// Whether it can change while the node runs.
     pub(super) fn can_change(&self) -> bool {
         self.file.is_some() || self.sources.iter().any(|source| !matches!(source, PeerSource::Url(_)))

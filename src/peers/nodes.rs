@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use eurekad_wire::{AppName, InstanceInfo};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::Notify;
 
@@ -15,9 +16,9 @@ use super::queue::Flags;
 use super::resolve::Resolve;
 use super::strangers::Strangers;
 use super::transport::Transport;
-use super::view::{PeerKind, PeerView};
+use super::view::{PeerKind, PeerState, PeerView};
 use crate::clock::{Clock, Tick};
-use crate::registry::{Key, LocalTouch, Registry};
+use crate::registry::{Key, LocalTouch, Registry, Scope};
 use crate::settings::{PeerSettings, PeerUrl};
 use crate::telemetry::{LogLimit, PeerMetrics};
 
@@ -49,6 +50,8 @@ pub struct Wiring {
     pub metrics: PeerMetrics,
     /// When something was last lost between any nodes.
     pub losses: Arc<Losses>,
+    /// What nodes are registered as.
+    pub app: AppName,
 }
 
 /// The peers of one node.
@@ -69,6 +72,16 @@ pub struct PeerEurekaNodes {
 struct Members {
     nodes: Vec<Arc<PeerEurekaNode>>,
     left: Vec<(Arc<PeerEurekaNode>, Tick)>,
+}
+
+/// What another list of peers has changed.
+struct Applied {
+    /// Those that nobody was before.
+    new: Vec<Arc<PeerEurekaNode>>,
+    /// The URLs that were not in the list, of peers that are back too.
+    came: Vec<String>,
+    /// Those that are in it no longer.
+    gone: Vec<Arc<PeerEurekaNode>>,
 }
 
 /// How far the queues have been fed.
@@ -105,14 +118,28 @@ impl PeerEurekaNodes {
 
     /// Reads the list of peers and returns those that are new: each needs its [`sender`](PeerEurekaNode::sender) run.
     pub async fn refresh(&self) -> Vec<Arc<PeerEurekaNode>> {
+        let by_name = self.list.found_by_name();
         let urls = self.list.read().await;
         let now = self.wiring.clock.tick();
-        let (new, came, gone) = self.apply(urls, now);
-        let urls_gone = !gone.is_empty();
-        if urls_gone && self.nodes().is_empty() {
-            tracing::warn!(left = gone.join(", "), "no peer is left in the list: this node is alone now");
-        } else if !came.is_empty() || !gone.is_empty() {
-            tracing::info!(came = came.join(", "), left = gone.join(", "), "the list of peers has changed");
+        let Applied { new, came, gone } = self.apply(urls, now);
+        let vanished: Vec<String> = gone
+            .iter()
+            .filter(|node| by_name.contains(node.url()) && self.has_not_said_that_it_stops(node))
+            .map(|node| node.url().to_string())
+            .collect();
+        let left = gone.iter().map(|node| node.url().to_string()).collect::<Vec<_>>().join(", ");
+        let came = came.join(", ");
+        if !gone.is_empty() && self.nodes().is_empty() {
+            tracing::warn!(left, "no peer is left in the list: this node is alone now");
+        } else if !vanished.is_empty() {
+            tracing::warn!(
+                came,
+                left,
+                vanished = vanished.join(", "),
+                "the list of peers has changed: a name has lost the address of a node that had not said that it stops"
+            );
+        } else if !came.is_empty() || !left.is_empty() {
+            tracing::info!(came, left, "the list of peers has changed");
         }
         if !new.is_empty() {
             // Of what clients renew here a new peer may know nothing. Told of a renewal, it asks for what it lacks.
@@ -124,8 +151,28 @@ impl PeerEurekaNodes {
         new
     }
 
-    /// Makes these URLs the peers. Returns those that are new, and the URLs that came and went.
-    fn apply(&self, urls: Vec<PeerUrl>, now: Tick) -> (Vec<Arc<PeerEurekaNode>>, Vec<String>, Vec<String>) {
+    /// Whether this is a node of this kind that neither says that it is stopping nor has taken itself out of the registry.
+    fn has_not_said_that_it_stops(&self, node: &PeerEurekaNode) -> bool {
+        let view = node.view();
+        let PeerKind::Ours(id) = view.kind else { return false };
+        view.state != Some(PeerState::Draining) && self.registered_nodes().iter().any(|(node, _)| *node == id)
+    }
+
+    /// The instances under which nodes of this kind are registered, with the id of each. A node registers itself, so the
+    /// record is stamped by it. So is that of anybody else who registers there under the name of servers.
+    pub fn registered_nodes(&self) -> Vec<(NodeId, Arc<InstanceInfo>)> {
+        let registry = &self.wiring.registry;
+        let servers = registry.content(&Scope::App(self.wiring.app.clone()));
+        let servers = servers.iter().flat_map(|content| &content.groups).flat_map(|group| group.instances());
+        let stamped = servers.filter_map(|entry| {
+            let record = registry.key_state_named(&entry.key()).record?;
+            Some((record.stamp.node, Arc::clone(&entry.info)))
+        });
+        stamped.collect()
+    }
+
+    /// Makes these URLs the peers.
+    fn apply(&self, urls: Vec<PeerUrl>, now: Tick) -> Applied {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         let Members { nodes, left } = &mut *members;
         left.retain(|(node, since)| {
@@ -154,7 +201,7 @@ impl PeerEurekaNodes {
                 still.push(node);
             }
         }
-        let gone = nodes.iter().map(|node| node.url().to_string()).collect();
+        let gone = nodes.clone();
         for node in nodes.drain(..) {
             if node.leave(true) {
                 left.push((node, now));
@@ -163,7 +210,7 @@ impl PeerEurekaNodes {
             }
         }
         *nodes = still;
-        (new, came, gone)
+        Applied { new, came, gone }
     }
 
     /// Whether the list can change while the node runs.
@@ -184,6 +231,11 @@ impl PeerEurekaNodes {
     /// This node's id.
     pub fn id(&self) -> NodeId {
         self.wiring.id
+    }
+
+    /// This node's own URL, if it is in its list and has answered there.
+    pub fn own_url(&self) -> Option<String> {
+        self.nodes().iter().find(|node| node.kind() == PeerKind::Myself).map(|node| node.url().to_string())
     }
 
     /// Whether there are none, and never will be.

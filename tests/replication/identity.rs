@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Method, Request};
+use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use crate::log::Log;
-use crate::net::{AB, Member, Net, alike, pair, pass_ms, put_right};
+use crate::metrics::scrape;
+use crate::net::{AB, Member, Net, alike, instance, pair, pass_ms, put_right};
 
 /// Case: P051
 #[tokio::test(start_paused = true)]
@@ -30,6 +32,49 @@ async fn a_node_finds_itself_in_its_list_under_any_name_and_does_not_talk_to_its
     nodes[0].beat("x").await;
     pass_ms(2_000).await;
     assert_eq!(renewals(), before + 1, "its own heartbeat does not come back to it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_page_says_which_node_it_is_and_which_instance_each_peer_is() {
+    let net = Net::default();
+    let node = |host: &str, name: &str| {
+        let name = format!("--eureka.instance.hostname={name}");
+        Member::new(&net, host, &AB, &[&name, "--eureka.client.register-with-eureka=true"])
+    };
+    let (a, b) = (node("a:1", "first<i>"), node("b:1", "second"));
+    tokio::join!(a.node.boot(), b.node.boot());
+    pass_ms(6_000).await;
+    let page = page(&a).await;
+    let itself = format!(
+        "This is <strong>first&#60;i&#62;</strong>, instance <code>first&#60;i&#62;:eureka:8761</code>, node <code>{}</code>, in\n\
+         the list of peers as <code>http://a:1/eureka/</code>.",
+        a.node.id()
+    );
+    assert!(page.contains(&itself), "{page}");
+    let peer =
+        format!("<code>http://b:1/eureka/</code><br>second (second:eureka:8761), node {}", b.node.id());
+    assert!(page.contains(&peer), "{page}");
+    assert!(page.contains("<code>first&#60;i&#62;:eureka:8761</code> (this node)"), "{page}");
+    assert_eq!(page.matches("(this node)").count(), 1);
+    let build =
+        scrape(&a).await.lines().find(|line| line.starts_with("eurekad_build_info{")).map(str::to_owned);
+    let named = format!("node=\"{}\",host=\"first<i>\"", a.node.id());
+    assert!(build.as_ref().is_some_and(|build| build.contains(&named)), "{build:?}");
+    // Who registers under the servers' name at a node may be anybody: then no name is given, only the node's id.
+    let mut java = instance("java", 1000, "UP");
+    java["instance"]["app"] = "EUREKA".into();
+    assert_eq!(b.call(Method::POST, "/eureka/apps/EUREKA", Some(&java)).await.0, 204);
+    pass_ms(1_000).await;
+    let unnamed = format!("<code>http://b:1/eureka/</code><br>node {}<", b.node.id());
+    let page = self::page(&a).await;
+    assert!(page.contains(&unnamed), "{page}");
+}
+
+async fn page(member: &Member) -> String {
+    let request = Request::get("/").body(Body::empty()).unwrap();
+    let answer = member.node.router().oneshot(request).await.unwrap();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(body.to_vec()).unwrap()
 }
 
 /// Case: P052

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use crate::foreign::{accepting, server};
+use crate::log::Log;
 use crate::net::{Member, Net, pass_ms};
 
 const A: &str = "127.0.0.2:8761";
 const B: &str = "127.0.0.3:8761";
 const C: &str = "127.0.0.4:8761";
+const D: &str = "127.0.0.5:8761";
 const BY_NAME: &str = "--eureka.client.service-url.default-zone=dns+http://nodes.test:8761/eureka/";
 
 /// A file of this test's own.
@@ -44,6 +46,36 @@ async fn every_address_of_a_name_is_a_peer_and_changes_are_followed() {
     pass_ms(60_000).await;
     assert_eq!(net.attempts(C), before, "who left is not talked to");
     assert_eq!(b.shows("z").await, "UP");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_loses_a_node_which_had_not_said_that_it_stops_is_warned_of() {
+    let net = Net::default();
+    let log = Log::default();
+    let _logging = log.begin();
+    net.name("nodes.test", &[A, B, C, D]);
+    let node = |host: &str| {
+        let name = format!("--eureka.instance.hostname={}", host.replace([':', '.'], "-"));
+        Member::new(&net, host, &[], &[BY_NAME, &name, "--eureka.client.register-with-eureka=true"])
+    };
+    let (a, b, c, d) = (node(A), node(B), node(C), node(D));
+    tokio::join!(a.node.boot(), b.node.boot(), c.node.boot(), d.node.boot());
+    pass_ms(10_000).await;
+    // One stops in order, and is gone from the name before anybody has asked it anything more.
+    c.node.leave().await;
+    c.kill().await;
+    net.name("nodes.test", &[A, B, D]);
+    pass_ms(10_000).await;
+    let changed = |level: &str, host: &str| {
+        let lines = log.lines_with("the list of peers has changed").into_iter();
+        lines.filter(|line| line.contains(level) && line.contains(&format!("left=\"http://{host}/"))).count()
+    };
+    assert_eq!((changed("INFO", C), changed("WARN", C)), (3, 0), "at all others");
+    b.kill().await;
+    net.name("nodes.test", &[A, D]);
+    pass_ms(10_000).await;
+    assert_eq!((changed("INFO", B), changed("WARN", B)), (0, 2), "at both others");
+    drop((a, d));
 }
 
 #[tokio::test(start_paused = true)]

@@ -112,12 +112,8 @@ impl Figures {
     }
 
     /// Words that say what something is.
-    pub(super) fn info<const N: usize>(
-        &mut self,
-        name: &str,
-        help: &str,
-        words: [(&'static str, &'static str); N],
-    ) {
+    pub(super) fn info<const N: usize>(&mut self, name: &str, help: &str, words: [(&'static str, &str); N]) {
+        let words = words.map(|(label, word)| (label, word.to_owned()));
         self.0.register(name, help, Info::new(words));
     }
 }

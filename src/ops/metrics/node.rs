@@ -12,6 +12,8 @@ pub(super) fn measure(api: &Api, figures: &mut Figures) {
             ("version", crate::version::VERSION),
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
+            ("node", &api.peers.id().to_string()),
+            ("host", &api.own.host_name),
         ],
     );
     figures.seconds("uptime", "Since the start", api.clock.elapsed().as_secs_f64());
