@@ -3,9 +3,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
+from collections import Counter
 from dataclasses import dataclass
-from typing import Optional
+from typing import Mapping, Optional
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NODE_PORT = "8761/tcp"
@@ -15,14 +15,20 @@ LABEL = "com.docker.compose."
 PATIENCE_S = 180
 
 
+class Trouble(Exception):
+    """What keeps a drill from going on, in words for who has started it."""
+
+
 def run(*command: str) -> str:
-    """Runs a command and returns what it prints; ends the program with its words if it fails."""
+    """Runs a command and returns what it prints."""
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, cwd=ROOT)
     except FileNotFoundError:
-        sys.exit(f"{command[0]} is missing: install Docker with docker compose (or docker-compose 1.29)")
+        raise Trouble(f"{command[0]} is missing: install Docker with docker compose (or docker-compose 1.29)") from None
+    except subprocess.TimeoutExpired:
+        raise Trouble(f"`{' '.join(command)}` does not come to an end") from None
     if ran.returncode != 0:
-        sys.exit(f"`{' '.join(command)}` failed:\n{ran.stderr.strip()}")
+        raise Trouble(f"`{' '.join(command)}` failed:\n{ran.stderr.strip()}")
     return ran.stdout
 
 
@@ -32,12 +38,19 @@ def compose_command() -> list[str]:
         return ["docker", "compose"]
     if shutil.which("docker-compose"):
         return ["docker-compose"]
-    sys.exit("neither `docker compose` nor docker-compose is there: install one of them")
+    raise Trouble("neither `docker compose` nor docker-compose is there: install one of them")
+
+
+def found(file: str) -> str:
+    """A compose file of this folder by the name that compose was given, maybe in another folder."""
+    places = [os.path.join(ROOT, file), *(os.path.join(ROOT, part, os.path.basename(file)) for part in ("", "cluster"))]
+    return next((place for place in places if os.path.exists(place)), file)
 
 
 @dataclass(frozen=True)
 class Container:
     """A container of the cluster, at one moment."""
+    service: str
     name: str  # by its number, such as node-2
     id: str
     running: bool
@@ -45,6 +58,10 @@ class Container:
     started: str
     port: Optional[int]  # on 127.0.0.1; another one after a restart
     networks: dict
+
+    @property
+    def addresses(self) -> list[str]:
+        return [network["IPAddress"] for network in self.networks.values() if network["IPAddress"]]
 
     @property
     def works(self) -> bool:
@@ -62,16 +79,16 @@ class Cluster:
         mine = {name: files for name, folder, files in rows
                 if os.path.realpath(folder) == ROOT and project in (None, name)}
         if not mine:
-            sys.exit("no cluster of this folder is running; start one with: docker compose up --build -d")
+            raise Trouble("no cluster of this folder is running; start one with: docker compose up --build -d")
         if len(mine) > 1:
             names = ", ".join(sorted(mine))
-            sys.exit(f"several clusters of this folder are running; choose one with --project: {names}")
+            raise Trouble(f"several clusters of this folder are running; choose one with --project: {names}")
         self.project, files = mine.popitem()
         # The names of those that are cut off, by which their peers find them.
         self._aliases: dict[str, list[str]] = {}
         self._compose = [*compose_command(), "--project-name", self.project, "--project-directory", ROOT]
         for file in files.split(","):
-            self._compose += ["--file", os.path.join(ROOT, file)]
+            self._compose += ["--file", found(file)]
 
     def containers(self, service: Optional[str] = None) -> list[Container]:
         """All of a service, or all nodes whatever their zone; those that do not run among them, by their number."""
@@ -87,7 +104,7 @@ class Cluster:
             published = ports.get(NODE_PORT) or []
             state = one["State"]
             found.append(((name, number), Container(
-                f"{name}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
+                name, f"{name}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
                 int(published[0]["HostPort"]) if published else None, one["NetworkSettings"]["Networks"])))
         return [container for _, container in sorted(found, key=lambda numbered: numbered[0])]
 
@@ -95,7 +112,7 @@ class Cluster:
         """Where clients go, and the balancer's own page."""
         running = [one for one in self.containers(BALANCER) if one.works]
         if not running:
-            sys.exit("the cluster's balancer does not run; `docker compose up -d` starts it")
+            raise Trouble("the cluster's balancer does not run; `docker compose up -d` starts it")
         ports = json.loads(run("docker", "inspect", "-f", "{{json .NetworkSettings.Ports}}", running[0].id))
         return tuple(int(ports[name][0]["HostPort"]) for name in (NODE_PORT, "8404/tcp"))
 
@@ -140,9 +157,24 @@ class Cluster:
             self.heal(node)
         return cut or not node.works
 
+    def check_compose(self) -> None:
+        """Raises if compose would not start nodes: its files are not found, or a variable that they need is not set."""
+        run(*self._compose, "config", "--quiet")
+
     def scale(self, count: int) -> None:
         """With zones, of the first one's nodes."""
-        run(*self._compose, "up", "-d", "--no-build", "--no-recreate", "--scale", f"node={count}")
+        self._up({"node": count})
+
+    def replace(self, node: Container) -> None:
+        """One node by a container of the image and the settings that compose has now, in its place; all others stay."""
+        counts = Counter(one.service for one in self.containers())
+        self.stop(node)
+        run("docker", "rm", node.id)
+        self._up(counts)
+
+    def _up(self, counts: Mapping[str, int]) -> None:
+        scale = [word for service, count in counts.items() for word in ("--scale", f"{service}={count}")]
+        run(*self._compose, "up", "-d", "--no-build", "--no-recreate", *scale)
 
     def peers_network(self) -> str:
         return f"{self.project}_peers"

@@ -43,7 +43,7 @@ class Fleet:
     """`beat_s` and `lease_s` are what the services say of their leases."""
 
     def __init__(self, journal: Journal, balancer: int, beat_s: int = 2, lease_s: int = 90):
-        self._journal, self._balancer = journal, balancer
+        self._journal, self.balancer = journal, balancer
         self._beat_s, self._lease_s = beat_s, lease_s
         self._services: dict[str, Service] = {}
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class Fleet:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
-        line = wire.Line(self._balancer)
+        line = wire.Line(self.balancer)
         for service in self._services.values():
             if not service.gone:
                 line.ask("DELETE", self._path(service), client=service.id)
@@ -76,7 +76,7 @@ class Fleet:
         made = []
         for _ in range(count):
             self._made += 1
-            service = Service(f"service-{self._made}", at or self._balancer, {"number": str(self._made)})
+            service = Service(f"service-{self._made}", at or self.balancer, {"number": str(self._made)})
             self._change(service, "POST", f"/eureka/apps/{APP}", (204,))
             with self._lock:
                 self._services[service.id] = service
@@ -183,7 +183,7 @@ class Fleet:
             self._record("registrations", service.port, answer, answer.status == 204, idempotent=False)
 
     def _record(self, kind: str, port: int, answer: wire.Answer, ok: bool, idempotent: bool = True) -> None:
-        through = port == self._balancer
+        through = port == self.balancer
         who = f"{kind} through the balancer" if through else f"{kind} at port {port}"
         self._journal.record(who, answer, ok, through_balancer=through, idempotent=idempotent)
 

@@ -3,8 +3,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-# Failures that follow each other within this time are one.
+# A time of failures is over when requests have worked for so long.
 APART_S = 1.0
+# What somebody notices who waits for it.
+SLOW_S = 1.0
 
 
 @dataclass
@@ -28,8 +30,11 @@ class Stream:
     through_balancer: bool
     idempotent: bool
     count: int = 0
+    slow: int = 0
     slowest_s: float = 0.0
     failures: list[Failing] = field(default_factory=list)
+    # By what had been done last: when the first request failed after it, and when the last one did.
+    after: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -37,7 +42,9 @@ class Stream:
 
     @property
     def longest_s(self) -> float:
-        return max((failing.lasted_s for failing in self.failures), default=0.0)
+        """The longest time from the first to the last failure between two things that were done to the cluster, however
+        many worked in between."""
+        return max((last - first for first, last in self.after.values()), default=0.0)
 
 
 class Journal:
@@ -46,6 +53,13 @@ class Journal:
         self._lock = threading.RLock()
         self._streams: dict[str, Stream] = {}
         self.broken: list[str] = []
+        self._faults = 0
+
+    def fault(self, text: str) -> None:
+        """Says what is done to the cluster, at the moment in which it is."""
+        with self._lock:
+            self._faults += 1
+            self.say(text)
 
     def say(self, text: str, at: float | None = None) -> None:
         with self._lock:
@@ -57,13 +71,16 @@ class Journal:
             stream = self._streams.setdefault(who, Stream(through_balancer, idempotent))
             stream.count += 1
             stream.slowest_s = max(stream.slowest_s, answer.took_s)
+            stream.slow += answer.took_s > SLOW_S
             ended = answer.began + answer.took_s
             last = stream.failures[-1] if stream.failures else None
             if ok:
                 if last is not None and ended > last.last:
                     last.over = True
                 return
-            if last is None or answer.began - last.last > APART_S:
+            first = stream.after.get(self._faults, (answer.began, 0.0))[0]
+            stream.after[self._faults] = first, ended
+            if last is None or last.over and answer.began - last.last > APART_S:
                 why = answer.why or f"answered {answer.status}"
                 stream.failures.append(Failing(answer.began, ended, 1, why))
                 self.say(f"{who} fail: {why}", ended)
@@ -86,9 +103,10 @@ class Journal:
             return dict(self._streams)
 
     def table(self) -> str:
-        lines = [f"{'':44} {'requests':>9} {'failed':>7} {'for':>7} {'slowest':>8}"]
+        lines = [f"{'':44} {'requests':>9} {'failed':>7} {'for':>7} {'over 1 s':>9} {'slowest':>8}"]
         for who, stream in sorted(self.streams().items()):
-            lines.append(f"{who:44} {stream.count:>9} {stream.failed:>7} {stream.longest_s:>5.1f} s {stream.slowest_s:>6.2f} s")
+            lines.append(f"{who:44} {stream.count:>9} {stream.failed:>7} {stream.longest_s:>5.1f} s {stream.slow:>9} "
+                         f"{stream.slowest_s:>6.2f} s")
         return "\n".join(lines)
 
     def promise(self, held: bool, text: str) -> bool:

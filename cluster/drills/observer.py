@@ -18,12 +18,14 @@ EVERY_S = 0.2
 CONTAINERS_EVERY_S = 1.0
 # What is counted in /metrics of all nodes together, over all their processes.
 COUNTED = {
-    "full fetches": r'eurekad_http_requests_total\{(?=[^}]*route="/apps")(?=[^}]*method="GET")[^}]*\}',
+    "heartbeats": r'eurekad_http_requests_total\{route="/apps/\{app\}/\{id\}",method="PUT",.*\}',
     "repaired": r"eurekad_peer_repaired_total",
     "repaired unexplained": r"eurekad_peer_repaired_unexplained_total",
     "panics": r"eurekad_(?:task_panics|peer_senders_restarted)_total(?:\{[^}]*\})?",
 }
 MEMORY = re.compile(r"^process_resident_memory_bytes (\d+)", re.M)
+# So much may be on its way at one moment, but not at the next one too.
+SOME = 15
 # What the nodes themselves are registered as.
 OWN_APP = "EUREKA"
 
@@ -40,6 +42,26 @@ class Seen:
     asked: float = 0.0  # when it was asked for that
     counted: Optional[Counter] = None  # None: not asked yet
     peers: Optional[int] = None
+    much: bool = False
+    told_of_much: bool = False
+    protecting: bool = False
+
+    def notice(self, peers: int, waiting: int, protecting: bool) -> list[str]:
+        """What a node itself has noticed since it was asked last."""
+        notes = []
+        if self.peers is not None and peers != self.peers:
+            notes.append(f"has {peers} peers that answer it, of {self.peers} before")
+        if waiting > SOME and self.much and not self.told_of_much:
+            self.told_of_much = True
+            notes.append(f"has {waiting} services to tell its peers of")
+        elif waiting == 0 and self.told_of_much:
+            self.told_of_much = False
+            notes.append("has told its peers everything")
+        if protecting != self.protecting:
+            notes.append("protects its leases: too few heartbeats come" if protecting else "protects its leases no more")
+        self.peers, self.protecting = peers, protecting
+        self.much = waiting > SOME
+        return notes
 
 
 @dataclass(frozen=True)
@@ -204,16 +226,20 @@ class Observer:
         text = answer.body.decode()
         counted = Counter({what: sum(map(int, re.findall(rf"^{name} (\d+)", text, re.M))) for what, name in COUNTED.items()})
         memory = MEMORY.search(text)
-        up = re.findall(r"^eurekad_peer_up\{.*\} (\d)", text, re.M)
+        up = sum(map(int, re.findall(r"^eurekad_peer_up\{.*\} (\d)", text, re.M)))
+        waiting = sum(map(int, re.findall(r"^eurekad_peer_queued\{.*\} (\d+)", text, re.M)))
+        protecting = re.search(r"^eurekad_self_preservation_protecting 1", text, re.M) is not None
         with self._lock:
             if seen.counted is not None:
                 # Less than before: it is another process.
                 again = any(counted[what] < seen.counted[what] for what in COUNTED)
                 self.counted += counted if again else counted - seen.counted
             seen.counted = counted
-            seen.peers = sum(map(int, up))
+            notes = seen.notice(up, waiting, protecting)
             if memory:
                 self.memory.append(Memory(time.monotonic(), name, int(memory[1])))
+        for note in notes:
+            self._journal.say(f"{name} {note}")
 
     def _balancer(self) -> None:
         line = wire.Line(self._page, patience_s=2)
@@ -222,7 +248,8 @@ class Observer:
             if answer.status != 200:
                 continue
             rows = csv.DictReader(io.StringIO(answer.body.decode().lstrip("# ")))
-            up = sum(row["pxname"] == "reads" and row["svname"] != "BACKEND" and row["status"].startswith("UP")
+            # One that is new counts as up before it has been looked at.
+            up = sum(row["pxname"] == "reads" and row["status"].startswith("UP") and "L7OK" in row["check_status"]
                      for row in rows)
             if self.in_balance is not None and up != self.in_balance:
                 self._journal.say(f"the balancer has {up} node{'s' if up != 1 else ''} to send to")

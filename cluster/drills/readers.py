@@ -22,7 +22,7 @@ class Reader(threading.Thread):
         self._line = wire.Line(balancer)
         self._seen: dict[tuple[str, str], str] = {}
         self._whole = False
-        self.mismatches = 0
+        self.whole_fetches = 0
         self.lost_sight: set[str] = set()
 
     def run(self) -> None:
@@ -44,6 +44,7 @@ class Reader(threading.Thread):
         if answer.status == 200:
             self._seen = {key(one): one["status"] for one in wire.instances_of(answer.json())}
             self._whole = True
+            self.whole_fetches += 1
 
     def _fetch_delta(self) -> None:
         answer = self._ask("/eureka/apps/delta")
@@ -56,7 +57,6 @@ class Reader(threading.Thread):
             else:
                 self._seen[key(one)] = one["status"]
         if hash_code(Counter(self._seen.values())) != delta["applications"]["apps__hashcode"]:
-            self.mismatches += 1
             self._whole = False
 
     def _look_for(self, there: set[str]) -> None:
@@ -67,6 +67,8 @@ class Reader(threading.Thread):
 
     def _ask(self, path: str) -> wire.Answer:
         answer = self._line.ask("GET", path, client=self.name)
+        if answer.status == 200 and not answer.is_json:
+            answer = wire.none("it is no JSON")
         self._journal.record(WHO, answer, answer.status == 200, through_balancer=True)
         return answer
 

@@ -5,7 +5,8 @@ import threading
 import time
 from typing import Callable
 
-from .containers import Cluster, Container
+from . import wire
+from .containers import Cluster, Container, Trouble
 from .fleet import Fleet
 from .journal import Journal
 from .observer import Difference, Observer
@@ -18,6 +19,8 @@ SNAPSHOT_S = 2.0
 # What is promised, in seconds.
 BALANCER_FAILS_AT_MOST_S = 2.0
 AGREE_WITHIN_S = 5.0
+# Of a node that dies what it has counted last is not known; attempts that were made again count twice.
+HEARTBEATS_COUNTED_AT_LEAST = 0.7
 # What is not promised, but must come to an end.
 READY_WITHIN_S = 60.0
 
@@ -27,6 +30,9 @@ def to_the_end(main: Callable[[], int]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return main()
+    except Trouble as e:
+        print(e, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("broken off", file=sys.stderr)
         return 130
@@ -46,7 +52,8 @@ class Scene:
                         for n in range(READERS)]
 
     def __enter__(self) -> "Scene":
-        """Ends the program with words if the cluster is in no state for it."""
+        """Raises if the cluster is in no state for it."""
+        threading.excepthook = self._thread_ended
         try:
             self._prepare()
         except BaseException:
@@ -59,26 +66,38 @@ class Scene:
         self.mend()
         self._leave()
 
+    def _thread_ended(self, args: threading.ExceptHookArgs) -> None:
+        """A client that is no longer there finds nothing wrong."""
+        who = args.thread.name if args.thread else "a thread"
+        self.journal.say(f"{who} has ended: {args.exc_value!r}")
+        self.journal.broken.append(f"{who} has ended")
+
     def _prepare(self) -> None:
         self.observer.start()
         nodes = self.observer.refresh()
         broken = [node.name for node in nodes if not node.works or self.cluster.is_cut(node)]
         if broken:
-            raise SystemExit(f"{', '.join(broken)}: not running, frozen or cut off; repair that first, or "
-                             "`docker compose down` and begin anew")
+            raise Trouble(f"{', '.join(broken)}: not running, frozen or cut off; repair that first, or "
+                          "`docker compose down` and begin anew")
+        print(f"{time.strftime('%H:%M:%S')} on this machine's clock is the beginning")
+        for node in nodes:
+            print(f"{node.name}: port {node.port}, {', '.join(node.addresses)}, {node.id[:12]}")
         if not self.all_ready(len(nodes)):
-            raise SystemExit("the nodes are not ready, or the balancer does not send to them; see `docker compose logs`")
+            raise Trouble("the nodes are not ready, or the balancer does not send to them; see `docker compose logs`")
+        if wire.Line(self.fleet.balancer).ask("GET", "/eureka/apps/NONE").status == 401:
+            raise Trouble("the cluster asks for a user and a password, and these are not it: --user NAME:PASSWORD (the user of "
+                          "cluster/compose.auth.yml is eureka if EUREKAD_USER does not say otherwise)")
         self.fleet.start()
         ids = self.fleet.register(SERVICES)
         if self.agree() is None:
-            raise SystemExit("the nodes do not agree before anything has happened:\n"
-                             + "\n".join(difference.words for difference in self.differences()))
+            raise Trouble("the nodes do not agree before anything has happened:\n"
+                          + "\n".join(difference.words for difference in self.differences()))
         for reader in self.readers:
             reader.start()
         # What clients fetch is a snapshot that each node renews in its own time.
         time.sleep(SNAPSHOT_S)
         if self.observer.wait(lambda: all(reader.sees(ids) for reader in self.readers), READY_WITHIN_S) is None:
-            raise SystemExit("clients that fetch the registry do not see all services")
+            raise Trouble("clients that fetch the registry do not see all services")
         self.stable = set(ids)
         self.journal.say(f"{len(nodes)} nodes agree on {SERVICES} services that send heartbeats through the balancer; "
                          f"{READERS} clients read")
@@ -90,6 +109,7 @@ class Scene:
                 reader.join()
         self.fleet.stop()
         self.observer.stop()
+        threading.excepthook = threading.__excepthook__
 
     # ---- looking --------------------------------------------------------------------------------
 
@@ -141,13 +161,20 @@ class Scene:
                 self.journal.say(f"{node.name} goes on")
         self.observer.refresh()
 
-    def change(self, own: list[str], at: int | None = None) -> None:
-        """Changes of all kinds, of services that nobody else changes: four of `own` are used up."""
+    def change(self, own: list[str], at: int | None = None) -> list[str]:
+        """Changes of all kinds, of services that nobody else changes: four of `own` are used up. Which are new."""
         first, second, third, fourth = own
-        self.fleet.register(3, at)
+        new = self.fleet.register(3, at)
         self.fleet.cancel([first, second], at)
         self.fleet.set_status([third], "OUT_OF_SERVICE", at)
         self.fleet.set_metadata([fourth], "changed", "yes", at)
+        return new
+
+    def change_back(self, own: list[str], new: list[str]) -> None:
+        """The opposite of what has just been changed."""
+        self.fleet.remove_status(own[2:3])
+        self.fleet.set_metadata(own[3:], "changed", "back")
+        self.fleet.cancel(new)
 
     # ---- the verdict ----------------------------------------------------------------------------
 
@@ -155,13 +182,22 @@ class Scene:
         """Prints how it went for whom; the exit code."""
         self.journal.tick()
         print(f"\n{self.journal.table()}\n")
-        mismatches = sum(reader.mismatches for reader in self.readers)
-        print(f"{self.observer.counted['full fetches']} fetches of the whole registry (/metrics of all nodes), {READERS} of "
-              f"them first ones, {mismatches} because a delta did not fit")
+        whole = sum(reader.whole_fetches for reader in self.readers)
+        print(f"clients fetched the whole registry {whole} times: {READERS} to begin with, {whole - READERS} because a delta did "
+              "not fit")
         print(f"{self.fleet.registered_again} heartbeats were answered 404, and their services registered again\n")
+        self._promise_heartbeats()
         lost = set().union(*(reader.lost_sight for reader in self.readers))
         self.journal.promise(not lost, f"no client loses sight of a service that lives ({len(lost)} lost)")
         return 1 if self.journal.broken else 0
+
+    def _promise_heartbeats(self) -> None:
+        """So that none is answered by somebody else."""
+        beats = [stream for who, stream in self.journal.streams().items() if who.startswith("heartbeats")]
+        answered, counted = sum(stream.count - stream.failed for stream in beats), self.observer.counted
+        held = self.observer.wait(lambda: counted["heartbeats"] >= HEARTBEATS_COUNTED_AT_LEAST * answered, AGREE_WITHIN_S)
+        self.journal.promise(held is not None, "heartbeats that are answered have come to a node "
+                                               f"({answered} answered, {counted['heartbeats']} counted)")
 
     def verdict(self, none_fails: bool = False) -> int:
         """The same, with what a single fault may cost."""

@@ -30,6 +30,14 @@ class Answer:
     def json(self) -> Any:
         return json.loads(self.body)
 
+    @property
+    def is_json(self) -> bool:
+        try:
+            self.json()
+        except ValueError:
+            return False
+        return True
+
 
 def none(why: str) -> Answer:
     """What somebody who cannot even be asked answers."""

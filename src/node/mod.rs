@@ -8,6 +8,7 @@ mod freezer;
 mod own_instance;
 mod places;
 mod serve;
+mod standstill;
 mod tasks;
 mod watched;
 
@@ -34,6 +35,7 @@ use crate::settings::Settings;
 use crate::telemetry::{DroppedLines, Metrics};
 pub use freezer::Freezer;
 use own_instance::own_instance;
+use standstill::Standstill;
 pub use tasks::TaskPanicked;
 use tasks::Tasks;
 
@@ -259,7 +261,9 @@ impl Node {
         management: Option<TcpListener>,
     ) -> Result<(), TaskPanicked> {
         let (settings, clock) = (&self.api.settings, &self.api.clock);
-        let limits = || serve::Limits::new(clock.clone(), &settings.http, self.metrics.http.clone());
+        let standstill = Arc::new(Standstill::new(clock.clone()));
+        let metrics = || self.metrics.http.clone();
+        let limits = || serve::Limits::new(clock.clone(), Arc::clone(&standstill), &settings.http, metrics());
         let close = CancellationToken::new();
         let order = async {
             self.stop.cancelled().await;
@@ -275,7 +279,10 @@ impl Node {
                 serve::serve(listener, router, limits(), clock, &close, drain).await;
             }
         };
-        tokio::join!(order, main, beside);
+        tokio::select! {
+            _ = async { tokio::join!(order, main, beside) } => {}
+            never = standstill.watch() => match never {},
+        }
         // The senders run on until the peers have been told.
         self.flush().await;
         self.tasks.end().await

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ pub(super) struct Place {
     clock: Clock,
     state: Mutex<State>,
     given_up: Notify,
+    abandoned: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -178,12 +180,21 @@ fn counted_as(address: IpAddr) -> IpAddr {
 impl Place {
     fn new(clock: Clock) -> Self {
         let state = State { phase: Phase::Quiet, since: clock.tick(), proven: false };
-        Self { clock, state: Mutex::new(state), given_up: Notify::new() }
+        Self { clock, state: Mutex::new(state), given_up: Notify::new(), abandoned: AtomicBool::new(false) }
     }
 
     /// Comes back when another connection gets this place.
     pub(super) async fn given_up(&self) {
         self.given_up.notified().await;
+    }
+
+    /// Its client went while this node stood still: whatever it asked for, it has long given up on that.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     pub(super) fn phase(&self) -> Phase {

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::places::{Phase, Place, Places, Taken};
+use super::standstill::Standstill;
 use super::watched::{Asked, Told, Watched};
 use crate::clock::Clock;
 use crate::settings::HttpSettings;
@@ -51,6 +52,7 @@ const NO_MORE_LOGGED_EVERY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Limits {
     places: Arc<Places>,
+    standstill: Arc<Standstill>,
     http: http1::Builder,
     idle: Duration,
     head: Duration,
@@ -60,7 +62,12 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(clock: Clock, settings: &HttpSettings, metrics: HttpMetrics) -> Self {
+    pub(super) fn new(
+        clock: Clock,
+        standstill: Arc<Standstill>,
+        settings: &HttpSettings,
+        metrics: HttpMetrics,
+    ) -> Self {
         let mut http = http1::Builder::new();
         // Who has said all it has to say may still want the answer.
         http.half_close(true)
@@ -73,6 +80,7 @@ impl Limits {
         }
         Self {
             places: Arc::new(Places::new(clock, settings, metrics.clone())),
+            standstill,
             http,
             idle: settings.idle_timeout,
             head: settings.header_timeout,
@@ -139,7 +147,8 @@ fn serve_one(
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write));
     let metrics = limits.metrics.clone();
-    let stream = Watched::new(stream, Arc::clone(&taken.place), metrics.clone(), limits.idle, limits.head);
+    let (place, standstill) = (Arc::clone(&taken.place), Arc::clone(&limits.standstill));
+    let stream = Watched::new(stream, place, standstill, metrics.clone(), limits.idle, limits.head);
     let service =
         Served { router, client, place: Arc::clone(&taken.place), head_bytes: limits.head_bytes, metrics };
     let connection = graceful.watch(limits.http.serve_connection(TokioIo::new(stream), service));
@@ -188,7 +197,12 @@ impl Service<Request<Incoming>> for Served {
             self.metrics.heads_too_large.inc();
             return Box::pin(async move { Ok(too_large().map(|body| Told::new(body, place))) });
         }
-        let mut asked = request.map(|body| Body::new(Asked::new(body, Arc::clone(&place))));
+        if self.place.is_abandoned() && !request.method().is_safe() {
+            self.metrics.changes_abandoned.inc();
+            return Box::pin(async move { Ok(too_late().map(|body| Told::new(body, place))) });
+        }
+        let mut asked =
+            request.map(|body| Body::new(Asked::new(body, Arc::clone(&place), self.metrics.clone())));
         asked.extensions_mut().insert(ConnectInfo(self.client));
         let answer = self.router.clone().oneshot(asked);
         Box::pin(async move {
@@ -202,6 +216,12 @@ impl Service<Request<Incoming>> for Served {
 fn too_large() -> Response<Body> {
     let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
     (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, close).into_response()
+}
+
+/// 408, which nobody reads: the client has given up on this, and may have asked for something else since.
+fn too_late() -> Response<Body> {
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    (StatusCode::REQUEST_TIMEOUT, close).into_response()
 }
 
 fn bytes_of_head(request: &Request<Incoming>) -> usize {

@@ -1,27 +1,33 @@
 //! One connection's bytes, watched: what its place is for, and how long its client may take.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::BoxError;
 use axum::body::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+use tokio_io_timeout::TimeoutStream;
 
 use super::places::{Phase, Place};
+use super::standstill::Standstill;
 use crate::telemetry::HttpMetrics;
 
 /// The answer to a head that did not come in time. No other is under way then.
 const TOO_SLOW: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// A stream of which it is known whether its client is about to send something, or to take it.
-pub(super) struct Watched<S> {
-    stream: Pin<Box<S>>,
+pub(super) struct Watched {
+    stream: Pin<Box<TimeoutStream<TcpStream>>>,
     place: Arc<Place>,
+    standstill: Arc<Standstill>,
     metrics: HttpMetrics,
     /// How long it may be quiet between requests.
     idle: Duration,
@@ -30,15 +36,35 @@ pub(super) struct Watched<S> {
     deadline: Pin<Box<Sleep>>,
 }
 
-impl<S: AsyncRead + AsyncWrite> Watched<S> {
+impl Watched {
     pub(super) fn new(
-        stream: S,
+        stream: TimeoutStream<TcpStream>,
         place: Arc<Place>,
+        standstill: Arc<Standstill>,
         metrics: HttpMetrics,
         idle: Duration,
         head: Duration,
     ) -> Self {
-        Self { stream: Box::pin(stream), place, metrics, idle, head, deadline: Box::pin(sleep(idle)) }
+        Self {
+            stream: Box::pin(stream),
+            place,
+            standstill,
+            metrics,
+            idle,
+            head,
+            deadline: Box::pin(sleep(idle)),
+        }
+    }
+
+    /// Whether all that the client has sent has been read, and its end too.
+    fn client_has_gone(&self) -> bool {
+        // The system itself is asked: of what has come since the last event tokio does not know yet.
+        let stream = self.stream.as_ref().get_ref().get_ref();
+        let Ok(another) = stream.as_fd().try_clone_to_owned() else { return false };
+        match std::net::TcpStream::from(another).peek(&mut [0]) {
+            Ok(more) => more == 0,
+            Err(e) => e.kind() != io::ErrorKind::WouldBlock,
+        }
     }
 
     /// The error, if a client has had all the time it has.
@@ -58,14 +84,19 @@ impl<S: AsyncRead + AsyncWrite> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
+impl AsyncRead for Watched {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buf.filled().len();
         match this.stream.as_mut().poll_read(cx, buf) {
             Poll::Ready(Ok(())) => {
-                if buf.filled().len() > before && this.place.goes(&[Phase::Quiet], Phase::Head) {
-                    this.deadline.set(sleep(this.head));
+                if buf.filled().len() > before {
+                    if this.place.goes(&[Phase::Quiet], Phase::Head) {
+                        this.deadline.set(sleep(this.head));
+                    }
+                    if this.standstill.is_just_over() && this.client_has_gone() {
+                        this.place.abandon();
+                    }
                 }
                 Poll::Ready(Ok(()))
             }
@@ -75,7 +106,7 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> Watched<S> {
+impl Watched {
     fn note_write(&self, written: &Poll<io::Result<usize>>) {
         if written.is_pending() {
             self.place.goes(&[Phase::Answered], Phase::Stalled);
@@ -85,7 +116,7 @@ impl<S: AsyncRead + AsyncWrite> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
+impl AsyncWrite for Watched {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = this.stream.as_mut().poll_write(cx, bytes);
@@ -131,22 +162,25 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
 pub(super) struct Asked {
     body: Incoming,
     place: Arc<Place>,
+    metrics: HttpMetrics,
+    /// Its client has gone, and this has been said.
+    refused: bool,
 }
 
 impl Asked {
-    pub(super) fn new(body: Incoming, place: Arc<Place>) -> Self {
-        Self { body, place }
+    pub(super) fn new(body: Incoming, place: Arc<Place>, metrics: HttpMetrics) -> Self {
+        Self { body, place, metrics, refused: false }
     }
 }
 
 impl Body for Asked {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.body).poll_frame(cx);
         match &polled {
@@ -155,7 +189,13 @@ impl Body for Asked {
             Poll::Ready(Some(Ok(_))) if !this.body.is_end_stream() => false,
             Poll::Ready(_) => this.place.goes(&[Phase::Body], Phase::Handled),
         };
-        polled
+        if polled.is_ready() && this.place.is_abandoned() {
+            if !std::mem::replace(&mut this.refused, true) {
+                this.metrics.changes_abandoned.inc();
+            }
+            return Poll::Ready(Some(Err("its client has gone".into())));
+        }
+        polled.map_err(Into::into)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -247,7 +247,7 @@ impl PeerEurekaNode {
             }
             if self.kind() == PeerKind::Myself {
                 tokio::time::sleep(LOOK_AGAIN).await;
-                self.inner().kind = PeerKind::Unknown;
+                self.look_again(&mut backoff, &mut chance).await;
                 continue;
             }
             let due = self.inner().due_in(self.wiring.clock.tick());
@@ -313,6 +313,14 @@ impl PeerEurekaNode {
             tokio::select! { biased; () = rest => {}, () = self.retry.notified() => {} }
         };
         tokio::select! { biased; () = waiting => {}, () = self.back.notified() => {} }
+    }
+
+    /// Whether it is still this node. It stays so until something else is known: nobody is to see it as a peer meanwhile.
+    async fn look_again(&self, backoff: &mut Backoff, chance: &mut SmallRng) {
+        self.introduce(backoff, chance).await;
+        if !self.answers() {
+            self.inner().kind = PeerKind::Unknown;
+        }
     }
 
     /// Sends an empty batch to learn who answers. Any Eureka server takes it and does nothing.

@@ -92,6 +92,8 @@ pub struct HttpMetrics {
     pub heads_too_slow: Counter,
     /// Requests that were not answered in time.
     pub requests_too_slow: Counter,
+    /// Changes that were not made: their clients had gone while the node stood still.
+    pub changes_abandoned: Counter,
     /// Bytes of the bodies of all requests that are being handled now.
     pub bytes_in_flight: Gauge,
     /// Request bodies refused, for there were too many bytes in flight.
@@ -201,6 +203,11 @@ impl HttpMetrics {
         for (name, help, counter) in [
             ("http_connections_accepted", "Connections that were taken", &self.connections_accepted),
             ("bodies_unreadable", "Request bodies that could not be read", &self.bodies_unreadable),
+            (
+                "changes_abandoned",
+                "Changes that were not made, for their clients had gone while the node stood still",
+                &self.changes_abandoned,
+            ),
             ("clocks_refused", "Calls of nodes whose clock is a day ahead", &self.clocks_refused),
             (
                 "unauthorized",

@@ -77,6 +77,27 @@ async fn page(member: &Member) -> String {
     String::from_utf8(body.to_vec()).unwrap()
 }
 
+/// Case: P051
+#[tokio::test(start_paused = true)]
+async fn a_node_that_looks_again_who_answers_at_its_own_url_is_no_peer_of_its_own_meanwhile() {
+    let net = Net::default();
+    let list = ["a:1", "b:1"];
+    let nodes = list.map(|host| Member::new(&net, host, &list, &[]));
+    tokio::join!(nodes[0].node.boot(), nodes[1].node.boot());
+    pass_ms(500).await;
+    net.hold("a:1", "a:1", 400);
+    for _ in 0..400 {
+        pass_ms(200).await;
+        assert_eq!(nodes[0].replicas("registered-replicas").await, "http://b:1/eureka/");
+    }
+    // Another node has taken the address over.
+    net.hold("a:1", "a:1", 0);
+    let c = Member::new(&net, "a:1", &list, &[]);
+    c.node.boot().await;
+    pass_ms(40_000).await;
+    assert_eq!(nodes[0].replicas("registered-replicas").await, "http://a:1/eureka/, http://b:1/eureka/");
+}
+
 /// Case: P052
 #[tokio::test(start_paused = true)]
 async fn two_nodes_on_one_host_are_two_nodes() {

@@ -8,4 +8,5 @@ mod hostile;
 mod peers;
 mod process;
 mod program;
+mod standstill;
 mod stop;
