@@ -44,9 +44,8 @@ class Seen:
     peers: Optional[int] = None
     much: bool = False
     told_of_much: bool = False
-    protecting: bool = False
 
-    def notice(self, peers: int, waiting: int, protecting: bool) -> list[str]:
+    def notice(self, peers: int, waiting: int) -> list[str]:
         """What a node itself has noticed since it was asked last."""
         notes = []
         if self.peers is not None and peers != self.peers:
@@ -57,9 +56,7 @@ class Seen:
         elif waiting == 0 and self.told_of_much:
             self.told_of_much = False
             notes.append("has told its peers everything")
-        if protecting != self.protecting:
-            notes.append("protects its leases: too few heartbeats come" if protecting else "protects its leases no more")
-        self.peers, self.protecting = peers, protecting
+        self.peers = peers
         self.much = waiting > SOME
         return notes
 
@@ -228,14 +225,13 @@ class Observer:
         memory = MEMORY.search(text)
         up = sum(map(int, re.findall(r"^eurekad_peer_up\{.*\} (\d)", text, re.M)))
         waiting = sum(map(int, re.findall(r"^eurekad_peer_queued\{.*\} (\d+)", text, re.M)))
-        protecting = re.search(r"^eurekad_self_preservation_protecting 1", text, re.M) is not None
         with self._lock:
             if seen.counted is not None:
                 # Less than before: it is another process.
                 again = any(counted[what] < seen.counted[what] for what in COUNTED)
                 self.counted += counted if again else counted - seen.counted
             seen.counted = counted
-            notes = seen.notice(up, waiting, protecting)
+            notes = seen.notice(up, waiting)
             if memory:
                 self.memory.append(Memory(time.monotonic(), name, int(memory[1])))
         for note in notes:

@@ -86,7 +86,7 @@ class Scene:
             raise Trouble("the nodes are not ready, or the balancer does not send to them; see `docker compose logs`")
         if wire.Line(self.fleet.balancer).ask("GET", "/eureka/apps/NONE").status == 401:
             raise Trouble("the cluster asks for a user and a password, and these are not it: --user NAME:PASSWORD (the user of "
-                          "cluster/compose.auth.yml is eureka if EUREKAD_USER does not say otherwise)")
+                          "cluster/compose.auth.yml is eureka if CLUSTER_USER does not say otherwise)")
         self.fleet.start()
         ids = self.fleet.register(SERVICES)
         if self.agree() is None:

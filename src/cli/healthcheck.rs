@@ -1,6 +1,6 @@
 //! `eurekad healthcheck`: asks the node that runs with the same settings.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -25,11 +25,9 @@ pub(super) fn run(settings: &Settings, live: bool) -> anyhow::Result<()> {
     if http.port == 0 {
         bail!("server.port is 0, so nobody can tell which port the system chose; set a port");
     }
-    let host = match http.bind {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        other => other,
-    };
+    // Who listens on all addresses hears IPv4's loopback, which every machine has; a container may well lack IPv6's.
+    let named = http.bind.filter(|ip| !ip.is_unspecified());
+    let host = named.unwrap_or(Ipv4Addr::LOCALHOST.into());
     let which = if live { "live" } else { "ready" };
     let url = format!("http://{}{}/health/{which}", SocketAddr::new(host, http.port), http.context_path);
     let runtime =

@@ -2,6 +2,7 @@
 
 mod given;
 mod healthcheck;
+mod listen;
 mod local;
 mod run;
 

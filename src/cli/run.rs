@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use rand::RngExt;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::listen::listen;
 use crate::clock::Clock;
 use crate::node::{Env, Node};
 use crate::peers::{HttpTransport, SystemResolver};
@@ -45,9 +46,7 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
     let done = runtime.block_on(async {
         // First of all: the system ignores a signal to a container's first process that nobody listens for.
         let signals = Signals::listen()?;
-        let address = SocketAddr::new(settings.http.bind, settings.http.port);
-        let listener = listen(address)
-            .with_context(|| format!("cannot listen on {address}; choose another --port or --bind"))?;
+        let listener = listen(settings.http.bind, settings.http.port, "--port or --bind")?;
         let address = listener.local_addr().context("cannot tell the address listened on")?;
         let management = management_listener(&settings, address)?;
         warn_of_strangers(&settings, address);
@@ -106,23 +105,25 @@ pub(super) fn run(loaded: Loaded) -> anyhow::Result<()> {
 
 /// The URL of everything, for people.
 fn base_url(settings: &Settings, address: SocketAddr) -> String {
-    // Nobody can go to 0.0.0.0, and from other machines nobody to localhost.
-    let own = || settings.instance.host_name.clone();
-    let host = if address.ip().is_unspecified() { own() } else { address.ip().to_string() };
-    let host = if host.contains(':') { format!("[{host}]") } else { host };
-    format!("http://{host}:{}{}", address.port(), settings.http.context_path)
+    // Nobody can go to 0.0.0.0 or [::], and from other machines nobody to localhost.
+    let own = || {
+        let name = &settings.instance.host_name;
+        let host = if name.contains(':') { format!("[{name}]") } else { name.clone() };
+        format!("{host}:{}", address.port())
+    };
+    let host = if address.ip().is_unspecified() { own() } else { address.to_string() };
+    format!("http://{host}{}", settings.http.context_path)
 }
 
 /// The listener of health and metrics, if they have a port of their own.
 fn management_listener(settings: &Settings, address: SocketAddr) -> anyhow::Result<Option<TcpListener>> {
     let Some(port) = settings.http.management_port else { return Ok(None) };
-    let ip = settings.http.management_bind.unwrap_or(address.ip());
-    let management = SocketAddr::new(ip, port);
-    if management == address {
+    let own = settings.http.management_bind;
+    // The system may have chosen it for everything else.
+    if port == address.port() && own.is_none_or(|ip| ip == address.ip()) {
         return Ok(None);
     }
-    let listener = listen(management)
-        .with_context(|| format!("cannot listen on {management}; choose another management.server.port"))?;
+    let listener = listen(own.or(settings.http.bind), port, "management.server.port")?;
     let address = listener.local_addr().context("cannot tell the address of management.server.port")?;
     tracing::info!(management = %address, "health and metrics have a port of their own");
     Ok(Some(listener))
@@ -190,15 +191,6 @@ fn raise_open_files(connections: usize) {
             "the system allows fewer open files than eurekad.limits.connections needs; raise `ulimit -n`"
         );
     }
-}
-
-/// Listens with a queue that is long enough for a fleet that reconnects at once.
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    const BACKLOG: u32 = 4096;
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::future::Future;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,6 +139,7 @@ fn serve_one(
     limits: &Limits,
     graceful: &GracefulShutdown,
 ) {
+    let client = canonical(client);
     // Closed unheard: a client tries another node at once, instead of waiting in a queue that only grows.
     let Some(taken) = limits.places.take(client.ip()) else { return };
     // Small answers must not wait for more to send. If the system refuses, the connection works all the same.
@@ -169,6 +170,15 @@ fn serve_one(
             () = place.given_up() => tracing::debug!(%client, "a connection was closed to make room for another"),
         }
     });
+}
+
+/// A socket of IPv6 sees clients of IPv4 as `::ffff:a.b.c.d`. Nobody further on does.
+fn canonical(client: SocketAddr) -> SocketAddr {
+    match client.ip().to_canonical() {
+        v4 @ IpAddr::V4(_) => SocketAddr::new(v4, client.port()),
+        // With its scope, which an address alone has not.
+        IpAddr::V6(_) => client,
+    }
 }
 
 fn is_timeout(error: &hyper::Error) -> bool {

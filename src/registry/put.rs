@@ -86,7 +86,10 @@ impl Registry {
         }
         match guarded.instances.put(&key, after.clone()) {
             Some(before) => guarded.expectation.replace(&before.lease, &after.lease),
-            None => guarded.expectation.add(&after.lease),
+            None => {
+                guarded.expectation.add(&after.lease);
+                self.renewals.count_new(&after.lease);
+            }
         }
         if touched != Touched::Override {
             after.lease.note_heard(origin.is_local());

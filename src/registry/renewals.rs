@@ -72,6 +72,31 @@ impl Renewals {
         }
     }
 
+    /// A first-time registration counts as if the client had renewed its lease regularly until now: from now on a whole
+    /// minute's renewals are expected of it, and the next one comes after its interval. Without that a registry that many
+    /// clients join at once would take them for silent.
+    ///
+    /// **Compat:** Java takes them for silent; so does global-interval accounting.
+    pub(super) fn count_new(&self, lease: &Lease) {
+        // Before the first whole window nothing can be said, least of all by leases that were copied.
+        if self.accounting == RenewalAccounting::GlobalInterval || !self.has_whole_window() {
+            return;
+        }
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = self.over.load(Ordering::Relaxed) as usize;
+        let mut ago = Duration::ZERO;
+        while ago < WINDOW {
+            match (ago.as_millis() / SLOT.as_millis()) as usize {
+                0 => {
+                    self.current.fetch_add(1, Ordering::Relaxed);
+                }
+                before => slots[(over + 1 - before) % SLOTS] += 1,
+            }
+            self.last.fetch_add(1, Ordering::Relaxed);
+            ago += interval_of(lease);
+        }
+    }
+
     /// Ends the running slot.
     pub(super) fn roll(&self) {
         let over = self.over.fetch_add(1, Ordering::Relaxed) as usize + 1;
@@ -97,10 +122,15 @@ impl Renewals {
     }
 }
 
-/// What is expected of one lease per window, in millionths: window / interval, the interval clamped to [5 s, its
-/// duration], since a client that announces more than its lease's duration must still renew within it.
+/// How often a lease is expected to be renewed: its interval clamped to [5 s, its duration], since a client that announces
+/// more than its lease's duration must still renew within it.
+fn interval_of(lease: &Lease) -> Duration {
+    lease.interval().min(lease.duration()).max(SHORTEST_INTERVAL)
+}
+
+/// What is expected of one lease per window, in millionths: window / interval.
 fn expected_of(lease: &Lease) -> u64 {
-    let interval = lease.interval().min(lease.duration()).max(SHORTEST_INTERVAL);
+    let interval = interval_of(lease);
     let window = u64::try_from(WINDOW.as_millis()).unwrap_or(u64::MAX);
     let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
     window * MICRO / interval
@@ -202,6 +232,43 @@ mod tests {
             renewals.roll();
             assert_eq!(renewals.last_window(), if slot < SLOTS { 0 } else { 2 });
         }
+    }
+
+    #[test]
+    fn clients_that_join_a_registry_at_once_are_not_silent_before_their_first_heartbeats() {
+        let renewals = Renewals::new(RenewalAccounting::PerLease);
+        (0..SLOTS).for_each(|_| renewals.roll());
+        let leases: Vec<Lease> = (0..60).map(|_| lease(30, 90)).collect();
+        leases.iter().for_each(|lease| renewals.count_new(lease));
+        let mut seen = vec![renewals.last_window()];
+        for slot in 1..=12 {
+            renewals.roll();
+            seen.push(renewals.last_window());
+            // All renew half a minute after they came, and again.
+            if slot % 3 == 0 {
+                leases.iter().for_each(|lease| renewals.count(lease));
+            }
+        }
+        assert_eq!(seen, [120; 13]);
+    }
+
+    #[test]
+    fn clients_that_join_and_fall_silent_at_once_are_seen_to() {
+        let renewals = Renewals::new(RenewalAccounting::PerLease);
+        (0..SLOTS).for_each(|_| renewals.roll());
+        (0..60).for_each(|_| renewals.count_new(&lease(30, 90)));
+        let seen = [(); 7].map(|()| {
+            renewals.roll();
+            renewals.last_window()
+        });
+        assert_eq!(seen, [120, 120, 120, 60, 60, 60, 0]);
+    }
+
+    #[test]
+    fn what_is_copied_at_the_start_has_not_renewed_anything() {
+        let renewals = Renewals::new(RenewalAccounting::PerLease);
+        renewals.count_new(&lease(30, 90));
+        assert_eq!(renewals.last_window(), 0);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Settings before anything is known of them.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::{
@@ -14,7 +13,7 @@ impl Settings {
     pub(super) fn blank() -> Self {
         Self {
             http: HttpSettings {
-                bind: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                bind: None,
                 port: 0,
                 context_path: String::new(),
                 management_port: None,

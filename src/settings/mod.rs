@@ -74,15 +74,15 @@ pub struct Settings {
 /// Where a node listens and what it takes in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpSettings {
-    /// The address it listens on.
-    pub bind: IpAddr,
+    /// The address it listens on; without one on all, IPv6 and IPv4 alike.
+    pub bind: Option<IpAddr>,
     /// The port; 0 lets the system choose.
     pub port: u16,
     /// A path in front of all others, such as `/registry`; empty for none.
     pub context_path: String,
     /// A port of its own for health and metrics.
     pub management_port: Option<u16>,
-    /// The address of that port.
+    /// The address of that port, if not that of everything else.
     pub management_bind: Option<IpAddr>,
     /// Whether there is a page for people.
     pub dashboard: bool,

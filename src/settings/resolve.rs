@@ -121,7 +121,11 @@ fn hold_together(settings: &mut Settings, sorted: &Sorted<'_>, unusable_password
     }
     let http = &mut settings.http;
     // **Compat:** the port of everything else is no port of its own.
-    let same_address = http.management_bind.is_none_or(|bind| bind == http.bind);
+    let same_address = match (http.management_bind, http.bind) {
+        (None, _) => true,
+        (Some(own), Some(others)) => own == others,
+        (Some(own), None) => own.is_unspecified(),
+    };
     if http.management_port == Some(http.port) && http.port != 0 && same_address {
         http.management_port = None;
     }

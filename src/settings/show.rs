@@ -96,7 +96,8 @@ const INTRODUCTION: &str = "\
 Of two sources the stronger counts: the command line (`--key=value`), `SPRING_APPLICATION_JSON`, the environment, files of
 a profile (`application-PROFILE.yml`), files. Files are `application.yml`, `.yaml` or `.properties` and `eurekad.yml`,
 `.yaml`, `.properties` or `.toml`, where the server starts and in `config/` there; or those that `--config` or
-`EUREKAD_CONFIG` names, separated by commas. Keys may be written in kebab or camel case; the environment has them in
+`EUREKAD_CONFIG` names, separated by commas. What stands under one of these names and is no file, such as the directory that a
+container engine makes for a mount of nothing, stops the start. Keys may be written in kebab or camel case; the environment has them in
 capitals, with `_` for dots (`EUREKA_SERVER_ENABLESELFPRESERVATION`). `EUREKAD_PORT`, `EUREKAD_BIND` and `EUREKAD_PEERS` are
 `--port`, `--bind` and `--peers`. Values may hold placeholders (`${VAR:default}`), files several documents with
 `spring.config.activate.on-profile`; `spring.profiles.active` and `SPRING_PROFILES_ACTIVE` choose.

@@ -1,6 +1,6 @@
 //! What the system says where nobody else does: this machine's name and address.
 
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -61,12 +61,19 @@ fn host_name() -> String {
 
 /// The address from which this machine would speak to others. Nothing is sent to find it.
 fn ip_address() -> IpAddr {
-    // An address that is reserved for documents, and the port of a service that throws everything away.
-    const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 9);
-    let towards = || {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        socket.connect(ELSEWHERE)?;
-        socket.local_addr()
-    };
-    towards().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip())
+    // Addresses that are reserved for documents.
+    const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    const ELSEWHERE_BY_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+    let v4 = towards(Ipv4Addr::UNSPECIFIED.into(), ELSEWHERE);
+    // A cluster may have IPv6 alone.
+    let found = v4.or_else(|_| towards(Ipv6Addr::UNSPECIFIED.into(), ELSEWHERE_BY_V6));
+    found.unwrap_or(Ipv4Addr::LOCALHOST.into())
+}
+
+fn towards(from: IpAddr, to: IpAddr) -> std::io::Result<IpAddr> {
+    // The port of a service that throws everything away.
+    const DISCARD: u16 = 9;
+    let socket = UdpSocket::bind((from, 0))?;
+    socket.connect(SocketAddr::new(to, DISCARD))?;
+    Ok(socket.local_addr()?.ip())
 }

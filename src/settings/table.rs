@@ -58,8 +58,8 @@ macro_rules! rows {
 pub static SETTINGS: &[Setting] = rows! {
     "server.port" = "8761", "Port to listen on; 0 lets the system choose one",
         |s, v| s.http.port => port(v)?;
-    "server.address" = "0.0.0.0", "Address to listen on; [::] takes IPv6 and IPv4",
-        |s, v| s.http.bind => address(v)?;
+    "server.address" = "", "Address to listen on; empty: all, by IPv6 and IPv4; [::] takes both too, 0.0.0.0 IPv4 alone",
+        |s, v| s.http.bind => optional(v, address)?;
     "server.servlet.context-path" = "", "A path in front of all others, such as /registry",
         |s, v| s.http.context_path => context_path(v)?;
     "management.server.port" = "", "A port of its own for health and metrics; empty: the port of everything else",

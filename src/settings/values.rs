@@ -107,7 +107,10 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
 pub(super) fn address(text: &str) -> Result<IpAddr, String> {
     let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
     let bare = if bare.eq_ignore_ascii_case("localhost") { "127.0.0.1" } else { bare };
-    bare.parse().map_err(|_| "expected an IP address, such as 127.0.0.1 or [::]".to_owned())
+    let read: Result<IpAddr, _> = bare.parse();
+    // **Compat:** Java takes ::ffff:127.0.0.1 for the address of IPv4 that it is.
+    read.map(|ip| ip.to_canonical())
+        .map_err(|_| "expected an IP address, such as 127.0.0.1 or [::]".to_owned())
 }
 
 pub(super) fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
@@ -180,6 +183,7 @@ mod tests {
         assert_eq!(address("[::1]"), Ok("::1".parse().unwrap()));
         assert_eq!(address("127.0.0.1"), Ok("127.0.0.1".parse().unwrap()));
         assert_eq!(address("localhost"), Ok("127.0.0.1".parse().unwrap()));
+        assert_eq!(address("::ffff:127.0.0.1"), address("127.0.0.1"));
         assert!(address("example.com").is_err());
     }
 

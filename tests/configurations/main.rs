@@ -37,7 +37,7 @@ fn a_springs_server_whose_every_value_is_a_placeholder_means_the_same() {
         &[("PORT", "18761"), ("PEERS", "http://peer2:8761/eureka/"), ("REGISTER", "true")],
     );
     let settings = &loaded.settings;
-    assert_eq!((settings.http.port, settings.http.bind), (18761, "127.0.0.1".parse().unwrap()));
+    assert_eq!((settings.http.port, settings.http.bind), (18761, Some("127.0.0.1".parse().unwrap())));
     assert_eq!(settings.own_instance_id(settings.http.port), "localhost:eureka:18761");
     assert_eq!(peers(settings), ["http://peer2:8761/eureka/"]);
     assert_eq!(settings.peers.register_itself, Some(true));

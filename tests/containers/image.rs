@@ -1,4 +1,4 @@
-//! The image, one container at a time: `EUREKAD_IMAGE`, `eurekad:dev` by default.
+//! The image, one container at a time: `CLUSTER_IMAGE`, `eurekad:dev` by default.
 
 use std::env;
 use std::fs;
@@ -24,8 +24,8 @@ const USER: &str = "65532";
 
 /// The image, waiting for nothing yet. What a killed run leaves behind can be told by its label.
 fn image(ready: WaitFor) -> ContainerRequest<GenericImage> {
-    let name = env::var("EUREKAD_IMAGE").unwrap_or_else(|_| "eurekad:dev".to_owned());
-    let (name, tag) = name.split_once(':').expect("EUREKAD_IMAGE is NAME:TAG");
+    let name = env::var("CLUSTER_IMAGE").unwrap_or_else(|_| "eurekad:dev".to_owned());
+    let (name, tag) = name.split_once(':').expect("CLUSTER_IMAGE is NAME:TAG");
     GenericImage::new(name, tag)
         .with_exposed_port(PORT)
         .with_wait_for(ready)

@@ -90,9 +90,14 @@ async fn health_and_metrics_may_have_a_port_of_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn the_port_of_everything_else_is_no_port_of_their_own() {
-    let node = TestNode::start(&["--server.port=9000", "--management.server.port=9000"]);
-    for path in ["/metrics", "/actuator/health", "/actuator/prometheus"] {
-        assert_eq!(node.get(path).send().await.status, StatusCode::OK, "{path}");
+    let ports = ["--server.port=9000", "--management.server.port=9000"];
+    // Without an address everything listens on all of them.
+    for address in [&[][..], &["--management.server.address=0.0.0.0"], &["--management.server.address=[::]"]]
+    {
+        let node = TestNode::start(&[&ports[..], address].concat());
+        for path in ["/metrics", "/actuator/health", "/actuator/prometheus"] {
+            assert_eq!(node.get(path).send().await.status, StatusCode::OK, "{path} {address:?}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails as a test does")]
 
 mod clients;
+mod families;
 mod honest;
 mod hostile;
 mod peers;

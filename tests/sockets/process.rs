@@ -158,6 +158,18 @@ fn a_command_line_that_cannot_be_used_is_named_and_ends_with_two() {
 }
 
 #[test]
+fn a_directory_in_place_of_a_file_of_settings_ends_a_start_with_two() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("application.yml")).unwrap();
+    let mut command = command(&[]);
+    let output = command.current_dir(folder.path()).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("application.yml: is a directory, not a file"), "{said}");
+    assert!(said.contains("mount a file that does"), "{said}");
+}
+
+#[test]
 fn a_proxy_that_the_environment_names_is_not_asked_for_peers_and_health() {
     let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = format!("http://{}", proxy.local_addr().unwrap());

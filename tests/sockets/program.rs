@@ -19,14 +19,19 @@ pub(crate) struct Program {
 impl Program {
     /// Starts a node on a port of the system's choice.
     pub(crate) fn start(settings: &[&str]) -> Self {
-        let mut child = command(settings).stderr(Stdio::piped()).spawn().unwrap();
+        Self::run(command(settings))
+    }
+
+    /// Starts a node by a command of the test's own.
+    pub(crate) fn run(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let address = loop {
             let mut line = String::new();
             assert!(log.read_line(&mut line).unwrap() > 0, "it ended before it was open");
             // As text address=127.0.0.1:8761, as JSON "address":"127.0.0.1:8761".
-            if let Some((_, rest)) = line.split_once("address") {
-                let rest = rest.trim_start_matches(['"', ':', '=']);
+            let told = line.split_once(" address=").or_else(|| line.split_once("\"address\":\""));
+            if let Some((_, rest)) = told {
                 break rest.split([' ', '"', '\n']).next().unwrap().parse().unwrap();
             }
         };
@@ -34,10 +39,7 @@ impl Program {
     }
 
     pub(crate) fn connect(&self) -> Connection {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        Connection(stream)
+        Connection::to(self.address).unwrap()
     }
 
     /// One request on a connection of its own.
@@ -94,11 +96,15 @@ impl Drop for Program {
 
 /// The program with such settings, on loopback.
 pub(crate) fn command(settings: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_eurekad"));
+    let mut command = everywhere(&["--bind", "127.0.0.1"]);
+    command.args(settings);
     command
-        .args(["--port", "0", "--bind", "127.0.0.1", "--eurekad.stop.grace-ms=0"])
-        .args(settings)
-        .stdin(Stdio::null());
+}
+
+/// The program with such settings, on all addresses.
+pub(crate) fn everywhere(settings: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_eurekad"));
+    command.args(["--port", "0", "--eurekad.stop.grace-ms=0"]).args(settings).stdin(Stdio::null());
     command
 }
 
@@ -129,6 +135,13 @@ pub(crate) struct Answer {
 }
 
 impl Connection {
+    pub(crate) fn to(address: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self(stream))
+    }
+
     pub(crate) fn send(&mut self, text: &str) {
         self.0.write_all(text.as_bytes()).unwrap();
     }

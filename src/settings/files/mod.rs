@@ -5,7 +5,7 @@ mod toml;
 mod yaml;
 
 use std::fmt;
-use std::io::Read;
+use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,14 +96,22 @@ impl Places {
             let all = [PathBuf::new(), PathBuf::from("config")]
                 .into_iter()
                 .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)));
-            return all
-                .map(|path| name_of(&path))
-                .filter(|path| self.directory.join(path).is_file())
-                .collect();
+            return all.map(|path| name_of(&path)).filter(|path| self.may_be_there(path)).collect();
         }
         let named = self.named.iter().map(|path| name_of(path));
         // A file that the user names must be there; its variant for a profile may.
-        named.filter(|path| profile.is_none() || self.directory.join(path).is_file()).collect()
+        named.filter(|path| profile.is_none() || self.may_be_there(path)).collect()
+    }
+
+    /// Whether there is anything of that name, or nobody can tell. What is no file is then refused when it is read: a
+    /// start without it might be one without its password.
+    fn may_be_there(&self, path: &Path) -> bool {
+        use ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+        // Of a link itself: where it leads to nothing, something was meant to be.
+        match std::fs::symlink_metadata(self.directory.join(path)) {
+            Ok(_) => true,
+            Err(e) => !matches!(e.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput),
+        }
     }
 
     /// Reads one of them. Its path is shown as it is given.
@@ -116,10 +124,18 @@ impl Places {
             return Err(Unreadable::new(path, 0, what));
         }
         let text = bounded(&self.directory.join(path)).map_err(|e| {
-            let what = if e.kind() == std::io::ErrorKind::NotFound {
-                "there is no such file; name another with --config, or leave --config out".to_owned()
-            } else {
-                format!("cannot be read: {e}")
+            let looked_for = self.named.is_empty();
+            let what = match e.kind() {
+                ErrorKind::NotFound if looked_for => "a link that leads to no file; mend or remove it".to_owned(),
+                ErrorKind::NotFound => {
+                    "there is no such file; name another with --config, or leave --config out".to_owned()
+                }
+                ErrorKind::IsADirectory => {
+                    "is a directory, not a file; container engines make one where a file is mounted that does not \
+                     exist: remove it, and mount a file that does"
+                        .to_owned()
+                }
+                _ => format!("cannot be read: {e}"),
             };
             Unreadable::new(path, 0, what)
         })?;
@@ -132,16 +148,21 @@ impl Places {
 /// The most bytes of a file of settings, or of a list of peers.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Reads a file whole, but not without end: a device never ends.
+/// Reads a file whole, but not without end.
 pub(crate) fn bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    // To open one waits for somebody who writes, and nobody may.
-    if std::fs::metadata(path)?.file_type().is_fifo() {
-        return Err(std::io::Error::other("it is a pipe; a file is needed"));
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; a file is needed"));
+    }
+    if !kind.is_file() {
+        // To open a pipe waits for somebody who writes, to read a terminal for somebody who types, and nobody may.
+        let what = if kind.is_fifo() { "a pipe" } else { "a device or a socket" };
+        return Err(Error::other(format!("it is {what}; a file is needed")));
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
+        return Err(Error::other(format!("it has more than {MOST_BYTES} bytes")));
     }
     Ok(bytes)
 }
@@ -219,9 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_an_end_is_refused() {
+    fn a_file_that_is_too_large_or_without_an_end_is_refused() {
+        let large = tempfile::NamedTempFile::new().unwrap();
+        large.as_file().set_len(MOST_BYTES).unwrap();
+        assert_eq!(bounded(large.path()).unwrap().len() as u64, MOST_BYTES);
+        large.as_file().set_len(MOST_BYTES + 1).unwrap();
+        assert_eq!(bounded(large.path()).unwrap_err().to_string(), "it has more than 1048576 bytes");
         let said = bounded(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert_eq!(said, "it has more than 1048576 bytes");
+        assert_eq!(said, "it is a device or a socket; a file is needed");
     }
 
     #[test]

@@ -373,3 +373,40 @@ fn warnings_are_not_kept_back_while_there_are_problems() {
     let said = Folder::with(&[("application.yml", text)]).load(&[], &[]).unwrap_err().to_string();
     assert!(said.lines().count() == 2 && said.contains("did you mean eureka.server.enable-self"), "{said}");
 }
+
+#[test]
+fn a_directory_a_device_a_pipe_or_a_broken_link_in_place_of_a_file_is_no_missing_file() {
+    let make = |what: &str, path: &std::path::Path| match what {
+        "directory" => std::fs::create_dir(path).unwrap(),
+        "pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "device" => std::os::unix::fs::symlink("/dev/null", path).unwrap(),
+        _ => std::os::unix::fs::symlink("nowhere", path).unwrap(),
+    };
+    let kinds = [
+        ("directory", "is a directory, not a file; container engines make one"),
+        ("pipe", "cannot be read: it is a pipe; a file is needed"),
+        ("device", "cannot be read: it is a device or a socket; a file is needed"),
+        ("link", "a link that leads to no file"),
+    ];
+    let names = ["application.yml", "application-p.yaml", "config/application.properties", "eurekad.toml"];
+    for (kind, words) in kinds {
+        for name in names {
+            let folder = Folder::with(&[("config/other.txt", "")]);
+            make(kind, &folder.0.path().join(name));
+            let said = folder.load(&[("SPRING_PROFILES_ACTIVE", "p")], &[]).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{name}: {words}")), "{kind}: {said}");
+        }
+        // Nobody asks for a profile that is not active.
+        let folder = Folder::with(&[]);
+        make(kind, &folder.0.path().join("application-other.yml"));
+        assert!(folder.load(&[], &[]).is_ok(), "{kind}");
+    }
+}
+
+#[test]
+fn a_link_to_a_file_is_one_and_what_cannot_be_is_not_looked_for() {
+    let folder = Folder::with(&[("of/it.yml", "server.port: 1"), ("config", "a file, not a folder")]);
+    std::os::unix::fs::symlink("of/it.yml", folder.0.path().join("application.yml")).unwrap();
+    let long = "p".repeat(300);
+    assert_eq!(port(&folder.load(&[("SPRING_PROFILES_ACTIVE", &long)], &[])), 1);
+}
