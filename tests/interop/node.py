@@ -83,4 +83,4 @@ class Node:
     def peer_kinds(self) -> dict[str, str]:
         """What eurekad's page says of its peers: URL -> kind."""
         page = self.get("/")[1].decode()
-        return dict(re.findall(r"<td><code>(http:[^<]*)</code></td>\s*<td>([^<]*)</td>", page))
+        return dict(re.findall(r"<td><code>(http:[^<]*)</code>(?:<br>[^<]*)?</td>\s*<td>([^<]*)</td>", page))
