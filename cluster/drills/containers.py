@@ -11,6 +11,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 NODE_PORT = "8761/tcp"
 BALANCER = "balancer"
 LABEL = "com.docker.compose."
+TRIES = 10
 # No call of Docker takes so long unless the engine is stuck.
 PATIENCE_S = 180
 
@@ -92,10 +93,8 @@ class Cluster:
 
     def containers(self, service: Optional[str] = None) -> list[Container]:
         """All of a service, or all nodes whatever their zone; those that do not run among them, by their number."""
-        ids = run("docker", "ps", "-aq", "--filter", f"label={LABEL}project={self.project}",
-                  "--filter", f"label={LABEL}oneoff=False").split()
         found = []
-        for one in json.loads(run("docker", "inspect", *ids)) if ids else []:
+        for one in self._inspected():
             labels = one["Config"]["Labels"]
             name, number = labels[f"{LABEL}service"], int(labels[f"{LABEL}container-number"])
             if name != service and (service or name == BALANCER):
@@ -107,6 +106,19 @@ class Cluster:
                 name, f"{name}-{number}", one["Id"], state["Running"], state["Paused"], state["StartedAt"],
                 int(published[0]["HostPort"]) if published else None, one["NetworkSettings"]["Networks"])))
         return [container for _, container in sorted(found, key=lambda numbered: numbered[0])]
+
+    def _inspected(self) -> list[dict]:
+        """What Docker knows of each container, whatever its service."""
+        for _ in range(TRIES):
+            ids = run("docker", "ps", "-aq", "--filter", f"label={LABEL}project={self.project}",
+                      "--filter", f"label={LABEL}oneoff=False").split()
+            try:
+                return json.loads(run("docker", "inspect", *ids)) if ids else []
+            except Trouble as e:
+                # It has been listed, and was gone by the time it was looked at.
+                if "No such object" not in str(e):
+                    raise
+        raise Trouble("containers go faster than they can be looked at")
 
     def balancer_ports(self) -> tuple[int, int]:
         """Where clients go, and the balancer's own page."""
