@@ -28,7 +28,7 @@ LOST_S = 2.0
 class Step:
     at_s: float
     what: str
-    node: int = 0  # by its number; of `scale`, how many there are to be
+    node: int = 0  # by its place among them; of `scale`, how many there are to be
 
 
 def plan(seed: int, seconds: float) -> list[Step]:

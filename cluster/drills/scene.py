@@ -28,6 +28,8 @@ READY_WITHIN_S = 60.0
 def to_the_end(main: Callable[[], int]) -> int:
     """Runs a program whose scene is left in order when it is told to end, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Also where it was started in the background, which has it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return main()
     except Trouble as e:

@@ -180,6 +180,9 @@ impl Node {
             let mut last = clock.tick();
             loop {
                 sleep(COMPARE_LOOK.min(interval)).await;
+                if peers.compare_with_newcomers().await {
+                    ran();
+                }
                 let waited = clock.tick().since(last);
                 if waited >= interval || (waited >= COMPARE_SOONER.min(interval) && peers.should_compare()) {
                     ran();

@@ -167,6 +167,12 @@ impl PeerEurekaNode {
         self.inner().compared_at.map(|at| now.since(at))
     }
 
+    /// Whether something may not have reached the process that answers now, which was never compared with.
+    pub(super) fn is_new(&self) -> bool {
+        let inner = self.inner();
+        inner.compared.is_none() && inner.lost_at.is_some()
+    }
+
     /// Whether something may not have reached the peer since it was last compared with.
     pub(super) fn was_out(&self) -> bool {
         let inner = self.inner();

@@ -1,6 +1,7 @@
 //! All peers: feeding their queues from the registry.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -60,6 +61,8 @@ pub struct PeerEurekaNodes {
     wiring: Wiring,
     list: PeerList,
     members: RwLock<Members>,
+    /// Whether the list has been read once.
+    listed: AtomicBool,
     fed: Mutex<Fed>,
     /// Signalled when a node calls that nobody here knows.
     stranger: Notify,
@@ -101,6 +104,7 @@ impl PeerEurekaNodes {
             wiring,
             list,
             members: RwLock::default(),
+            listed: AtomicBool::new(false),
             fed: Mutex::default(),
             stranger: Notify::new(),
             strangers: Strangers::default(),
@@ -128,6 +132,10 @@ impl PeerEurekaNodes {
             .map(|node| node.url().to_string())
             .collect();
         let left = gone.iter().map(|node| node.url().to_string()).collect::<Vec<_>>().join(", ");
+        if self.listed.swap(true, Ordering::Relaxed) {
+            // It has copied what there was before anybody here knew of it. What has changed since has not reached it.
+            new.iter().for_each(|node| node.note_loss());
+        }
         let came = came.join(", ");
         if !gone.is_empty() && self.nodes().is_empty() {
             tracing::warn!(left, "no peer is left in the list: this node is alone now");

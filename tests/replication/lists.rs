@@ -48,6 +48,29 @@ async fn every_address_of_a_name_is_a_peer_and_changes_are_followed() {
     assert_eq!(b.shows("z").await, "UP");
 }
 
+/// Case: P110
+#[tokio::test(start_paused = true)]
+async fn what_changes_before_a_new_node_is_found_reaches_it_as_soon_as_it_is() {
+    let net = Net::default();
+    net.name("nodes.test", &[A]);
+    let a = Member::start_with(&net, A, &[], &[BY_NAME]).await;
+    a.register("gone", 1000, "UP").await;
+    a.register("out", 1000, "UP").await;
+    // The new one copies what there is, and is open, before the name has its address.
+    let b = Member::start(&net, B, &[A]).await;
+    assert_eq!(b.shows("gone").await, "UP");
+    a.cancel("gone").await;
+    a.set_status("out", "OUT_OF_SERVICE").await;
+    a.register("new", 1000, "UP").await;
+    pass_ms(1_000).await;
+    assert_eq!(b.shows("new").await, "", "nobody has told it");
+    net.name("nodes.test", &[A, B]);
+    pass_ms(8_000).await;
+    assert_eq!(b.shows("gone").await, "");
+    assert_eq!(b.shows("out").await, "OUT_OF_SERVICE");
+    assert_eq!(b.shows("new").await, "UP");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_name_that_loses_a_node_which_had_not_said_that_it_stops_is_warned_of() {
     let net = Net::default();
