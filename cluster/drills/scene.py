@@ -26,7 +26,7 @@ READY_WITHIN_S = 60.0
 
 
 def to_the_end(main: Callable[[], int]) -> int:
-    """Runs a program whose scene is left in order when it is told to end, too."""
+    """Runs a program: what keeps it from going on ends it with words, and when it is told to end it leaves in order."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # Also where it was started in the background, which has it ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)

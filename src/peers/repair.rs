@@ -65,6 +65,11 @@ impl PeerEurekaNodes {
         }
     }
 
+    /// The same at the end of the copy at start, when everything that differs is new here.
+    pub(super) async fn compare_at_start(&self) {
+        join_all(self.open_ours().iter().map(|node| node.compare(None))).await;
+    }
+
     /// Compares at once with nodes that are new, or other processes than before: from their copy to the moment in which they
     /// were found here, they were told nothing. Returns whether there were any.
     pub async fn compare_with_newcomers(&self) -> bool {
@@ -72,11 +77,6 @@ impl PeerEurekaNodes {
         newcomers.retain(|node| node.is_new());
         join_all(newcomers.iter().map(|node| node.compare(None))).await;
         !newcomers.is_empty()
-    }
-
-    /// The same at the end of the copy at start, when everything that differs is new here.
-    pub(super) async fn compare_at_start(&self) {
-        join_all(self.open_ours().iter().map(|node| node.compare(None))).await;
     }
 
     /// Whether something may not have reached some node, so that comparing should not wait.
